@@ -1,0 +1,57 @@
+# Every target works from a fresh checkout: whatever needs the environment makes it first.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+PY := .venv/bin/python
+
+# The environment: requirements-dev.lock (CPU and development tools) unless told otherwise,
+# e.g. `make env LOCK=requirements-gpu.lock`.
+LOCK ?= requirements-dev.lock
+STAMP := .venv/.installed-$(LOCK)
+
+.PHONY: help
+help: ## this list
+	@echo 'Downshift: Object Detection API training for a shared GPU box'
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s  %s\n", $$1, $$2}'
+
+.PHONY: env
+env: $(STAMP) ## create or update .venv; LOCK=requirements.lock or requirements-gpu.lock for other variants
+
+$(STAMP): $(LOCK) requirements-bootstrap.lock
+	@scripts/make-env '$(LOCK)' '$@'
+
+.PHONY: check
+check: $(STAMP) ## style, types and who may import whom
+	@echo '== ruff check' && $(PY) -m ruff check .
+	@echo '== ruff format' && $(PY) -m ruff format --check .
+	@echo '== mypy' && $(PY) -m mypy
+	@echo '== import layers' && $(PY) -c 'from importlinter.cli import lint_imports_command as run; run()' --no-logo
+
+.PHONY: test
+test: check ## check, and every test that takes seconds; ARGS='-k name' is handed to pytest
+	$(PY) -m pytest $(ARGS)
+
+.PHONY: test-slow
+test-slow: $(STAMP) ## the tests that take minutes each
+	$(PY) -m pytest -m slow $(ARGS)
+
+.PHONY: format
+format: $(STAMP) ## rewrite the sources in the agreed style
+	$(PY) -m ruff check --fix . && $(PY) -m ruff format .
+
+# Versions already in a lock file are kept; UPGRADE=1 takes the newest that fit. Order matters: the first decides.
+COMPILE = $(PY) -m uv pip compile --quiet --python-version 3.11 --python-platform x86_64-unknown-linux-gnu \
+	--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+.PHONY: lock
+lock: $(STAMP) ## resolve the dependencies of pyproject.toml into the lock files; UPGRADE=1 for newer versions
+	$(COMPILE) --override overrides.txt -o requirements.lock pyproject.toml
+	$(COMPILE) --override overrides.txt -c requirements.lock --extra dev -o requirements-dev.lock pyproject.toml
+	$(COMPILE) --override overrides.txt -c requirements.lock --extra gpu -o requirements-gpu.lock pyproject.toml
+	$(COMPILE) -c requirements.lock --group bootstrap -o requirements-bootstrap.lock
+
+.PHONY: clean
+clean: ## remove the environment and all caches; var/ (your data) stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,288 @@
+"""Does the Object Detection API still pass its own tests, on current TensorFlow, under our compat module?
+
+Runs the package's test modules as they are, after `worker.trainer.compat.install()`, and prints for each what passed,
+failed and was skipped, and for each failure why. Failures that say nothing about training, evaluation or export are
+listed in KNOWN with the reason. Exits with 0 where `builders.model_builder_tf2_test` passes wholly and KNOWN explains
+every other failure.
+
+    python benchmarks/odapi_suite.py                    # about 40 minutes on one core
+    python benchmarks/odapi_suite.py --only 'builders.*'
+    python benchmarks/odapi_suite.py --jobs 2 --json result.json
+
+Left out, because they can say nothing here: `*_tf1_test` (they need TensorFlow 1), and the modules in LEFT_OUT.
+"""
+
+import argparse
+import collections
+import fnmatch
+import importlib
+import importlib.util
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "object_detection"
+MUST_PASS = "builders.model_builder_tf2_test"
+
+# Pattern of module: why it is not run.
+LEFT_OUT = {
+    "*_tf1_test": "TensorFlow 1 only",
+    "nets.*": "the slim networks of TensorFlow 1",
+}
+
+# Pattern of test: why its failure does not matter here.
+KNOWN: dict[str, str] = {}
+
+
+@dataclass
+class ModuleResult:
+    module: str
+    seconds: float = 0.0
+    passed: int = 0
+    skipped: int = 0
+    failures: dict[str, str] = field(default_factory=dict)  # test: why, in one line
+
+    def unexplained(self) -> list[str]:
+        return [test for test in self.failures if explanation(test) is None]
+
+
+def explanation(test: str) -> str | None:
+    return next((why for pattern, why in KNOWN.items() if fnmatch.fnmatch(test, pattern)), None)
+
+
+def main() -> int:
+    options = _options()
+    if options.worker:
+        return work()
+    modules, left_out = select(options.only)
+    results = run_all(modules, jobs=options.jobs, timeout=options.timeout)
+    print_table(results, left_out)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(result) for result in results], indent=1) + "\n")
+    return verdict(results)
+
+
+def select(only: str) -> tuple[list[str], collections.Counter[str]]:
+    """The test modules to run, and how many were left out for which reason. Finds the files; imports nothing."""
+    (folder,) = importlib.util.find_spec(PACKAGE).submodule_search_locations
+    files = sorted(Path(folder).rglob("*_test.py"))
+    names = [".".join(file.relative_to(folder).with_suffix("").parts) for file in files]
+    chosen, left_out = [], collections.Counter[str]()
+    for name in names:
+        why = next((why for pattern, why in LEFT_OUT.items() if fnmatch.fnmatch(name, pattern)), None)
+        if why:
+            left_out[why] += 1
+        elif fnmatch.fnmatch(name, only):
+            chosen.append(name)
+    return chosen, left_out
+
+
+def run_all(modules: list[str], *, jobs: int, timeout: float) -> list[ModuleResult]:
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for module in modules:
+        waiting.put(module)
+    results: list[ModuleResult] = []
+
+    def run_some() -> None:
+        with tempfile.TemporaryDirectory(prefix="odapi-") as scratch:
+            worker = Worker(Path(scratch))
+            while not waiting.empty():
+                results.append(worker.run(waiting.get(), timeout))
+                progress(results[-1], len(results), len(modules))
+            worker.close()
+
+    threads = [threading.Thread(target=run_some) for _ in range(min(jobs, len(modules)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(results, key=lambda result: result.module)
+
+
+class Worker:
+    """A process that imports TensorFlow once and runs module after module. Started anew when it dies or hangs."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, module: str, timeout: float) -> ModuleResult:
+        result, started = ModuleResult(module), time.monotonic()
+        process = self._alive()
+        stop = threading.Timer(timeout, process.kill)
+        stop.start()
+        running = f"{module}.import"
+        try:
+            print(module, file=process.stdin, flush=True)
+            while (message := json.loads(process.stdout.readline() or "null")) != {"done": True}:
+                if message is None:
+                    late = time.monotonic() - started >= timeout
+                    why = f"took longer than {timeout:.0f} s" if late else f"the process died ({process.wait()})"
+                    result.failures[running] = why
+                    break
+                running = record(result, message)
+        finally:
+            stop.cancel()
+        result.seconds = round(time.monotonic() - started, 1)
+        return result
+
+    def close(self) -> None:
+        if self._process:
+            self._process.communicate()  # the end of its input ends it
+
+    def _alive(self) -> "subprocess.Popen[str]":
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, "--worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                cwd=self._scratch,
+                env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TMPDIR": str(self._scratch)},
+            )
+        return self._process
+
+
+def record(result: ModuleResult, message: dict[str, str]) -> str:
+    """Take one message of the worker into the result; returns the test that runs now."""
+    test = message["test"].removeprefix(PACKAGE + ".")
+    match message["state"]:
+        case "passed":
+            result.passed += 1
+        case "skipped":
+            result.skipped += 1
+        case "failed":
+            result.failures[test] = message["why"]
+    return test
+
+
+def work() -> int:
+    """In the worker: run the modules named on standard input, and tell on standard output what becomes of each test."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # tests print
+    sys.path.insert(0, str(ROOT))
+    from worker.trainer import compat
+
+    compat.install()
+    from absl import flags
+    from absl.testing import absltest  # noqa: F401  (defines the flags that tests read)
+
+    flags.FLAGS([PACKAGE])
+    for line in sys.stdin:
+        run_module(line.strip(), Telling(answers))
+        print(json.dumps({"done": True}), file=answers)
+    return 0
+
+
+def run_module(module: str, telling: "Telling") -> None:
+    from tensorflow import keras
+
+    try:
+        tests = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(f"{PACKAGE}.{module}"))
+    except (Exception, SystemExit) as error:
+        telling.tell(f"{module}.import", "failed", why=one_line(error))
+        return
+    tests.run(telling)
+    keras.backend.clear_session()  # it keeps every layer that the tests made: gigabytes by the end
+
+
+class Telling(unittest.TestResult):
+    """Sends each test's beginning and end on as they happen, so that a dead process tells where it died."""
+
+    def __init__(self, answers: IO[str]) -> None:
+        super().__init__()
+        self._answers = answers
+        self._bad = False
+
+    def startTest(self, test: Any) -> None:
+        self._bad = False
+        self.tell(test.id(), "started")
+
+    def addSuccess(self, test: Any) -> None:
+        if not self._bad:
+            self.tell(test.id(), "passed")
+
+    def addSkip(self, test: Any, reason: str) -> None:
+        if reason != "Not a test.":  # tf.test.TestCase.test_session, which every class inherits
+            self.tell(test.id(), "skipped")
+
+    def addError(self, test: Any, error: Any) -> None:
+        self._fail(test, error)
+
+    def addFailure(self, test: Any, error: Any) -> None:
+        self._fail(test, error)
+
+    def addSubTest(self, test: Any, subtest: Any, error: Any) -> None:
+        if error:
+            self._fail(test, error)
+
+    def _fail(self, test: Any, error: Any) -> None:
+        self._bad = True
+        self.tell(test.id(), "failed", why=one_line(error[1]))
+
+    def tell(self, test: str, state: str, **more: str) -> None:
+        print(json.dumps({"test": test, "state": state, **more}), file=self._answers)
+
+
+def one_line(error: BaseException) -> str:
+    """Its first line, or where TensorFlow and unittest wrap another error's text, that error's."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    wrapped = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]
+    return (wrapped[-1] if wrapped else f"{type(error).__name__}: {' '.join(lines[:2])}")[:200]
+
+
+def progress(result: ModuleResult, number: int, of: int) -> None:
+    counts = f"{result.passed} passed, {len(result.failures)} failed, {result.skipped} skipped"
+    print(f"{number:3} of {of}  {result.seconds:6.1f} s  {result.module}: {counts}", file=sys.stderr, flush=True)
+
+
+def print_table(results: list[ModuleResult], left_out: collections.Counter[str]) -> None:
+    print(f"{'module':68} passed failed skipped seconds")
+    for result in results:
+        counts = f"{result.passed:6} {len(result.failures):6} {result.skipped:7} {result.seconds:7.1f}"
+        print(f"{result.module:68} {counts}")
+    for result in results:
+        for test, why in result.failures.items():
+            known = explanation(test)
+            print(f"\n{'known ' if known else 'FAILED'} {test}\n       {why}" + (f"\n       {known}" if known else ""))
+    print("\nskipped: by the tests themselves, most of them as TensorFlow 1 only")
+    for why, count in left_out.items():
+        print(f"left out: {count} modules, {why}")
+
+
+def verdict(results: list[ModuleResult]) -> int:
+    """The last line, and the exit status."""
+    passed, skipped = sum(r.passed for r in results), sum(r.skipped for r in results)
+    failed, unexplained = sum(len(r.failures) for r in results), sum(len(r.unexplained()) for r in results)
+    explained = "all explained" if not unexplained else f"{unexplained} unexplained"
+    must_pass = next((result for result in results if result.module == MUST_PASS), None)
+    if must_pass:
+        print(f"{MUST_PASS}: {'passes wholly' if must_pass.passed and not must_pass.failures else 'FAILS'}")
+    print(f"{passed} passed, {failed} failed{f' ({explained})' if failed else ''}, {skipped} skipped")
+    return 1 if unexplained or (must_pass and must_pass.failures) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="only modules like this, e.g. 'core.*'")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once (default %(default)s)")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one module (default %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there, too")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

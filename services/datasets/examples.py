@@ -1,0 +1,108 @@
+"""tf.train.Example messages without TensorFlow.
+
+The schema is built here, in a descriptor pool of our own: TensorFlow registers the same message names in the default
+pool, and a second registration there would stop whichever comes later.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["Feature", "decode", "encode"]
+
+Feature = list[bytes] | list[float] | list[int]
+
+_PACKAGE = "tensorflow"
+_FIELD = descriptor_pb2.FieldDescriptorProto
+
+
+def encode(
+    *,
+    byte_lists: Mapping[str, Iterable[bytes]] | None = None,
+    floats: Mapping[str, Iterable[float]] | None = None,
+    ints: Mapping[str, Iterable[int]] | None = None,
+) -> bytes:
+    """A serialized Example. The same features give the same bytes, in whatever order they are named.
+
+    The kind is said by the argument, not guessed from the values, so that an empty list keeps its kind.
+    """
+    example = _Example()
+    feature = example.features.feature
+    for name, byte_values in (byte_lists or {}).items():
+        _fill(feature[name].bytes_list, byte_values)
+    for name, float_values in (floats or {}).items():
+        _fill(feature[name].float_list, float_values)
+    for name, int_values in (ints or {}).items():
+        _fill(feature[name].int64_list, int_values)
+    return bytes(example.SerializeToString(deterministic=True))
+
+
+def decode(payload: bytes) -> dict[str, Feature]:
+    """The features of a serialized Example, by name; `DatasetError` where it is none."""
+    try:
+        example = _Example.FromString(payload)
+    except DecodeError as error:
+        raise DatasetError("dataset_bad_example", f"not a tf.train.Example: {error}") from None
+    return {name: _values(feature) for name, feature in sorted(example.features.feature.items())}
+
+
+def _fill(target: Any, values: Iterable[object]) -> None:
+    target.SetInParent()  # an empty list is still a list of its kind
+    target.value.extend(values)
+
+
+def _values(feature: Any) -> Feature:
+    kind = feature.WhichOneof("kind")
+    return list(getattr(feature, kind).value) if kind else []
+
+
+def _example_class() -> Any:
+    file = descriptor_pb2.FileDescriptorProto(name="downshift/example.proto", package=_PACKAGE, syntax="proto3")
+    _add_value_list(file, "BytesList", _FIELD.TYPE_BYTES)
+    _add_value_list(file, "FloatList", _FIELD.TYPE_FLOAT)
+    _add_value_list(file, "Int64List", _FIELD.TYPE_INT64)
+
+    feature = file.message_type.add(name="Feature")
+    feature.oneof_decl.add(name="kind")
+    for number, (name, kind) in enumerate(
+        (("bytes_list", "BytesList"), ("float_list", "FloatList"), ("int64_list", "Int64List")), start=1
+    ):
+        _add_message_field(feature, name, number, kind).oneof_index = 0
+
+    features = file.message_type.add(name="Features")
+    entry = features.nested_type.add(name="FeatureEntry")
+    entry.options.map_entry = True
+    entry.field.add(name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL)
+    _add_message_field(entry, "value", 2, "Feature")
+    _add_message_field(features, "feature", 1, "Features.FeatureEntry").label = _FIELD.LABEL_REPEATED
+
+    _add_message_field(file.message_type.add(name="Example"), "features", 1, "Features")
+
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.Example"))
+
+
+def _add_value_list(file: descriptor_pb2.FileDescriptorProto, name: str, kind: "_FIELD.Type.ValueType") -> None:
+    field = file.message_type.add(name=name).field.add(name="value", number=1, type=kind, label=_FIELD.LABEL_REPEATED)
+    if kind != _FIELD.TYPE_BYTES:
+        field.options.packed = True
+
+
+def _add_message_field(
+    message: descriptor_pb2.DescriptorProto, name: str, number: int, kind: str
+) -> descriptor_pb2.FieldDescriptorProto:
+    return message.field.add(
+        name=name,
+        number=number,
+        type=_FIELD.TYPE_MESSAGE,
+        label=_FIELD.LABEL_OPTIONAL,
+        type_name=f".{_PACKAGE}.{kind}",
+    )
+
+
+_Example = _example_class()

@@ -1,0 +1,286 @@
+"""The sample dataset `shapes`: generated images with boxes and masks, in the Object Detection API's own format.
+
+    python -m services.datasets.shapes OUT [--train N] [--validation N] [--size S | HxW] [--seed K]
+
+The same arguments give byte-identical files. Image i of a split depends on seed, size and i alone, so a larger dataset
+of the same seed begins with the images of the smaller one.
+"""
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from services.datasets import examples
+from services.datasets.scenes import CLASSES, Scene, draw_scene
+from services.domain import tfrecord
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["ShapesDataset", "generate", "load", "main"]
+
+FORMAT_VERSION = 1
+MANIFEST_FILE = "dataset.json"
+LABEL_MAP_FILE = "label_map.pbtxt"
+MIN_SIDE, MAX_SIDE = 64, 4096
+_GENERATOR = "downshift-shapes"
+_SHARDS = {"train": 4, "validation": 2}  # at most: parallel readers need more than one file to read from
+_SPLIT_STREAMS = {"train": 0, "validation": 1}
+_JPEG_QUALITY = 92
+
+Progress = Callable[[str, int, int], None]  # split, images done, images in all
+
+
+@dataclass(frozen=True)
+class ShapesDataset:
+    """Where the files are and what they hold. `records` and `record_bytes` are of the training files."""
+
+    folder: Path
+    train_files: tuple[Path, ...]
+    validation_files: tuple[Path, ...]
+    label_map: Path
+    num_classes: int
+    records: int
+    record_bytes: int  # of one record, on average
+    validation_records: int
+    most_boxes: int  # in any one image
+
+
+def generate(
+    folder: Path,
+    *,
+    train: int = 200,
+    validation: int = 40,
+    size: int | tuple[int, int] = 256,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ShapesDataset:
+    """Make the dataset in `folder`; `size` is the side, or (height, width).
+
+    The folder appears complete or not at all. A dataset that this function made is replaced; anything else that is
+    in the way is left alone, with `DatasetError`.
+    """
+    height, width = (size, size) if isinstance(size, int) else size
+    _check_request(train, validation, height, width, seed)
+    _refuse_foreign(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        building = Path(temporary, "new")
+        building.mkdir()
+        splits = {
+            split: _write_split(building, split, count, height, width, seed, progress)
+            for split, count in (("train", train), ("validation", validation))
+        }
+        (building / LABEL_MAP_FILE).write_text(_label_map(), encoding="utf-8")
+        manifest = {
+            "generator": _GENERATOR,
+            "format_version": FORMAT_VERSION,
+            "seed": seed,
+            "image_size": {"height": height, "width": width},
+            "classes": list(CLASSES),
+            "bytes": sum(split["bytes"] for split in splits.values()),
+            **splits,
+        }
+        (building / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        _move_into_place(building, folder, Path(temporary, "old"))
+    return load(folder)
+
+
+def load(folder: Path) -> ShapesDataset:
+    """The dataset that `generate` made in `folder`, as its manifest describes it; the records are not read."""
+    manifest = _read_manifest(folder)
+    if manifest is None:
+        raise DatasetError("dataset_missing", f"{folder}: holds no {MANIFEST_FILE} of the sample dataset")
+    try:
+        return _described(folder, manifest)
+    except (KeyError, TypeError, ZeroDivisionError):
+        problem = f"is of another version than {FORMAT_VERSION}, or damaged; generate the dataset again"
+        raise DatasetError("dataset_corrupt", f"{folder / MANIFEST_FILE}: {problem}") from None
+
+
+def _described(folder: Path, manifest: dict[str, Any]) -> ShapesDataset:
+    if manifest["format_version"] != FORMAT_VERSION:
+        raise KeyError("format_version")
+    train, validation = manifest["train"], manifest["validation"]
+    return ShapesDataset(
+        folder=folder,
+        train_files=tuple(folder / name for name in train["files"]),
+        validation_files=tuple(folder / name for name in validation["files"]),
+        label_map=folder / LABEL_MAP_FILE,
+        num_classes=len(manifest["classes"]),
+        records=train["images"],
+        record_bytes=round(train["bytes"] / train["images"]),
+        validation_records=validation["images"],
+        most_boxes=max(train["most_objects"], validation["most_objects"]),
+    )
+
+
+def _check_request(train: int, validation: int, height: int, width: int, seed: int) -> None:
+    for name, count in (("train", train), ("validation", validation)):
+        if count < 1:
+            raise DatasetError("dataset_refused", f"{name}: at least 1 image, got {count}")
+    for name, side in (("height", height), ("width", width)):
+        if not MIN_SIDE <= side <= MAX_SIDE:
+            raise DatasetError("dataset_refused", f"{name}: {MIN_SIDE} to {MAX_SIDE} pixels, got {side}")
+    if seed < 0:
+        raise DatasetError("dataset_refused", f"seed: must not be negative, got {seed}")
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir() or (any(folder.iterdir()) and _read_manifest(folder) is None):
+        raise DatasetError("dataset_refused", f"{folder}: exists and is not a shapes dataset; not overwritten")
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    """What `generate` wrote there, in this or another version; None where it wrote nothing."""
+    try:
+        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and manifest.get("generator") == _GENERATOR else None
+
+
+def _move_into_place(building: Path, folder: Path, aside: Path) -> None:
+    building.chmod(0o755)
+    if folder.exists():
+        _refuse_foreign(folder)  # it may have changed while we were drawing
+        os.rename(folder, aside)
+    try:
+        os.rename(building, folder)
+    except OSError:
+        if aside.exists() and not folder.exists():
+            os.rename(aside, folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write_split(
+    folder: Path, split: str, count: int, height: int, width: int, seed: int, progress: Progress | None
+) -> dict[str, Any]:
+    """Write one split's shards; returns its part of the manifest."""
+    shards = min(count, _SHARDS[split])
+    objects: Counter[str] = Counter()
+    done = most_objects = 0
+
+    def payloads(shard: int) -> Iterator[bytes]:
+        nonlocal done, most_objects
+        for index in range(shard, count, shards):
+            scene = draw_scene(np.random.default_rng([seed, _SPLIT_STREAMS[split], index]), height, width)
+            objects.update(item.name for item in scene.objects)
+            most_objects = max(most_objects, len(scene.objects))
+            yield _example(scene, f"{split}-{index:06d}")
+            done += 1
+            if progress:
+                progress(split, done, count)
+
+    names = [f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
+    written = [tfrecord.write(folder / name, payloads(shard)) for shard, name in enumerate(names)]
+    return {
+        "images": count,
+        "objects": objects.total(),
+        "most_objects": most_objects,
+        "objects_per_class": {name: objects[name] for name in CLASSES},
+        "files": names,
+        "bytes": sum(file.bytes for file in written),
+    }
+
+
+def _example(scene: Scene, source_id: str) -> bytes:
+    height, width, _ = scene.image.shape
+    jpeg = _encode_image(scene.image, "JPEG", quality=_JPEG_QUALITY, subsampling=0)
+    boxes = [item.box for item in scene.objects]
+    return examples.encode(
+        byte_lists={
+            "image/encoded": [jpeg],
+            "image/format": [b"jpeg"],
+            "image/filename": [f"{source_id}.jpg".encode()],
+            "image/source_id": [source_id.encode()],
+            "image/key/sha256": [hashlib.sha256(jpeg).hexdigest().encode()],
+            "image/object/class/text": [item.name.encode() for item in scene.objects],
+            "image/object/mask": [_encode_image(item.mask.astype(np.uint8), "PNG") for item in scene.objects],
+        },
+        floats={
+            "image/object/bbox/ymin": [box[0] / height for box in boxes],
+            "image/object/bbox/xmin": [box[1] / width for box in boxes],
+            "image/object/bbox/ymax": [box[2] / height for box in boxes],
+            "image/object/bbox/xmax": [box[3] / width for box in boxes],
+            "image/object/area": [float(np.count_nonzero(item.mask)) for item in scene.objects],
+        },
+        ints={
+            "image/height": [height],
+            "image/width": [width],
+            "image/object/class/label": [item.label for item in scene.objects],
+            "image/object/is_crowd": [0 for _ in scene.objects],
+        },
+    )
+
+
+def _encode_image(pixels: "np.typing.NDArray[np.uint8]", kind: str, **options: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def _label_map() -> str:
+    return "".join(f"item {{\n  id: {label}\n  name: '{name}'\n}}\n" for label, name in enumerate(CLASSES, start=1))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        dataset = generate(
+            options.folder,
+            train=options.train,
+            validation=options.validation,
+            size=options.size,
+            seed=options.seed,
+            progress=_print_progress,
+        )
+    except (DatasetError, OSError) as error:
+        print(f"shapes: {error}", file=sys.stderr)
+        return 1
+    print(
+        f"{dataset.folder}: {dataset.records} training and {dataset.validation_records} validation images, "
+        f"{dataset.num_classes} classes"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m services.datasets.shapes", description=__doc__.split("\n\n")[0])
+    parser.add_argument("folder", type=Path, metavar="OUT", help="folder to make; replaced if it is a shapes dataset")
+    parser.add_argument("--train", type=int, default=200, metavar="N", help="training images (default %(default)s)")
+    parser.add_argument("--validation", type=int, default=40, metavar="N", help="validation images (%(default)s)")
+    parser.add_argument("--size", type=_size, default=256, metavar="S|HxW", help="pixels (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="K", help="default %(default)s")
+    return parser
+
+
+def _size(text: str) -> tuple[int, int]:
+    height, _, width = text.partition("x")
+    try:
+        return int(height), int(width or height)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a side or HEIGHTxWIDTH in pixels, got {text!r}") from None
+
+
+def _print_progress(split: str, done: int, count: int) -> None:
+    if done == count or done % max(1, count // 10) == 0:
+        print(f"{split}: {done}/{count}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""The models Downshift trains: what each one is, which sizes it takes, and where it starts on one GPU.
+
+Facts only; how a model becomes a configuration is `pipeline_config.template`'s business.
+"""
+
+import difflib
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+ImageSize = tuple[int, int]  # height, width
+
+
+class Family(enum.StrEnum):
+    EFFICIENTDET = "efficientdet"
+    FASTER_RCNN = "faster_rcnn"
+    MASK_RCNN = "mask_rcnn"
+
+
+class UnknownModel(LookupError):
+    """No model of that name; the message lists close names and all of them."""
+
+    code = "unknown_model"
+
+    def __init__(self, name: str) -> None:
+        close = difflib.get_close_matches(name, MODELS, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(close)}?" if close else "."
+        super().__init__(f"model: no model is called {name!r}{hint} The models are {', '.join(MODELS)}.")
+
+    def __str__(self) -> str:  # KeyError's relatives quote their message
+        return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class SizeLaw:
+    """Which heights and widths a family takes. `step` is what the network demands; `rung` is what we offer."""
+
+    minimum: int
+    maximum: int
+    step: int
+    rung: int
+
+    def problem(self, size: ImageSize) -> str | None:
+        """Why `size` is illegal, with the nearest legal one; None where it is legal."""
+        if all(self.minimum <= side <= self.maximum and side % self.step == 0 for side in size):
+            return None
+        rule = f"between {self.minimum} and {self.maximum}"
+        rule = f"multiples of {self.step} {rule}" if self.step > 1 else rule
+        height, width = map(self._nearest, size)
+        return f"height and width must be {rule}, got {size[0]}x{size[1]}; the nearest is {height}x{width}"
+
+    def _nearest(self, side: int) -> int:
+        return min(max(round(side / self.rung) * self.rung, self.minimum), self.maximum)
+
+
+# BiFPN halves the image seven times and adds the levels up again: any other multiple gives levels that do not match.
+_EFFICIENTDET_SIZES = SizeLaw(minimum=256, maximum=2048, step=128, rung=128)
+# Two-stage models take any size; rungs of 64 keep the ladder short and the feature maps whole.
+_TWO_STAGE_SIZES = SizeLaw(minimum=256, maximum=2048, step=1, rung=64)
+_LARGEST_OFFERED = 1536
+_SHAPE_TOLERANCE = 0.15  # of the aspect ratio; EfficientDet's rungs of 128 leave oblong images little choice
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """EfficientDet's compound scaling beside the backbone itself."""
+
+    iterations: int
+    filters: int
+    head_layers: int
+    combine_method: str
+
+
+@dataclass(frozen=True)
+class Model:
+    """A catalogue entry. `smaller` names the entry one backbone below, None at the bottom of the ladder."""
+
+    name: str
+    family: Family
+    backbone: str
+    extractor: str  # feature_extractor.type
+    image_size: ImageSize
+    batch_size: int  # what a card of 12 to 16 GB holds at `image_size`, not a promise
+    smaller: str | None
+    sizes: SizeLaw
+    learning_rate_per_image: float  # the zoo's rate divided by the zoo's batch
+    pyramid: Pyramid | None = None
+
+    images_seen: int = 200_000  # default length: a fine-tuning on a team's own data, not 300 epochs of COCO
+    warmup_fraction: float = 0.05
+
+    @property
+    def needs_masks(self) -> bool:
+        return self.family is Family.MASK_RCNN
+
+    @property
+    def is_fpn(self) -> bool:
+        return self.extractor.endswith("_fpn_keras")
+
+    @property
+    def learning_rate(self) -> float:
+        return self.learning_rate_for(self.batch_size)
+
+    @property
+    def steps(self) -> int:
+        return self.steps_for(self.batch_size)
+
+    @property
+    def warmup_steps(self) -> int:
+        return self.warmup_steps_for(self.steps)
+
+    @property
+    def image_sizes(self) -> tuple[ImageSize, ...]:
+        """The square sizes offered, ascending. A two-stage model accepts others too: see `sizes`."""
+        sides = range(self.sizes.minimum, _LARGEST_OFFERED + 1, self.sizes.rung)
+        return tuple((side, side) for side in sides)
+
+    def smaller_sizes(self, size: ImageSize) -> tuple[ImageSize, ...]:
+        """Legal sizes of fewer pixels, descending, with the aspect ratio as nearly kept as the rungs allow."""
+        longest = max(size)
+        below = (longest - 1) // self.sizes.rung * self.sizes.rung
+        ladder = (self._scaled(size, side / longest) for side in range(below, 0, -self.sizes.rung))
+        legal = (rung for rung in ladder if min(rung) >= self.sizes.minimum and _same_shape(rung, size))
+        return tuple(rung for rung in legal if math.prod(rung) < math.prod(size))
+
+    def _scaled(self, size: ImageSize, factor: float) -> ImageSize:
+        rung = self.sizes.rung
+        height, width = (round(side * factor / rung) * rung for side in size)
+        return height, width
+
+    def learning_rate_for(self, batch_size: int) -> float:
+        """The zoo's learning rate brought to this batch by the linear rule."""
+        return float(f"{self.learning_rate_per_image * batch_size:.6g}")
+
+    def steps_for(self, batch_size: int) -> int:
+        return max(1, round(self.images_seen / batch_size))
+
+    def warmup_steps_for(self, steps: int) -> int:
+        return min(2000, round(steps * self.warmup_fraction))
+
+    def pipeline_config(
+        self,
+        num_classes: int,
+        image_size: ImageSize | None = None,
+        batch_size: int | None = None,
+        steps: int | None = None,
+        learning_rate: float | None = None,
+    ) -> Any:
+        """A complete pipeline.config of this model for one GPU, without data: see `pipeline_config.set_data`.
+
+        A batch size without a learning rate (or steps) brings the default one to that batch, images seen kept.
+        """
+        # Here, not above: pipeline_config knows the catalogue, and reading the catalogue must not need protobuf.
+        from services.domain.pipeline_config import template
+
+        batch = self.batch_size if batch_size is None else batch_size
+        return template.build(
+            self,
+            num_classes=num_classes,
+            image_size=image_size or self.image_size,
+            batch_size=batch,
+            steps=self.steps_for(max(batch, 1)) if steps is None else steps,
+            learning_rate=self.learning_rate_for(max(batch, 1)) if learning_rate is None else learning_rate,
+        )
+
+
+def _same_shape(one: ImageSize, other: ImageSize) -> bool:
+    return math.isclose(one[0] * other[1], one[1] * other[0], rel_tol=_SHAPE_TOLERANCE)
+
+
+def get(name: str) -> Model:
+    """The model of that name; raises UnknownModel."""
+    try:
+        return MODELS[name]
+    except KeyError:
+        raise UnknownModel(name) from None
+
+
+def smaller_models(model: Model) -> tuple[Model, ...]:
+    """The ladder of smaller backbones below `model`, nearest first."""
+    if model.smaller is None:
+        return ()
+    below = get(model.smaller)
+    return (below, *smaller_models(below))
+
+
+# D6 and D7 drop the learned weights of the fusion: the zoo found the plain sum stable at that depth.
+#        EfficientNet, image, batch, pyramid, smaller
+_EFFICIENTDETS = {
+    0: ("b0", 512, 16, Pyramid(3, 64, 3, "fast_attention"), None),
+    1: ("b1", 640, 8, Pyramid(4, 88, 3, "fast_attention"), 0),
+    2: ("b2", 768, 8, Pyramid(5, 112, 3, "fast_attention"), 1),
+    3: ("b3", 896, 4, Pyramid(6, 160, 4, "fast_attention"), 2),
+    4: ("b4", 1024, 2, Pyramid(7, 224, 4, "fast_attention"), 3),
+    5: ("b5", 1280, 1, Pyramid(7, 288, 4, "fast_attention"), 4),
+    6: ("b6", 1408, 1, Pyramid(8, 384, 5, "sum"), 5),
+    # D7 is D6's network on a larger image, so one backbone smaller is D5: stepping to D6 would save nothing.
+    7: ("b6", 1536, 1, Pyramid(8, 384, 5, "sum"), 5),
+}
+
+#  backbone: Faster R-CNN batch, Mask R-CNN batch, smaller. Without FPN and with it are separate ladders: the second
+#  stage differs (a whole ResNet block against two dense layers), so FPN is no larger form of the plain model.
+_TWO_STAGE: dict[str, tuple[int, int, str | None]] = {
+    "resnet50": (8, 4, None),
+    "resnet101": (8, 4, "resnet50"),
+    "resnet152": (4, 2, "resnet101"),
+    "resnet50_fpn": (8, 4, None),
+    "resnet101_fpn": (8, 4, "resnet50_fpn"),
+    "resnet152_fpn": (4, 2, "resnet101_fpn"),
+    "inception_resnet_v2": (2, 1, "resnet152"),
+}
+
+
+def _efficientdet(number: int) -> Model:
+    network, side, batch, pyramid, below = _EFFICIENTDETS[number]
+    return Model(
+        name=f"efficientdet_d{number}",
+        family=Family.EFFICIENTDET,
+        backbone=f"efficientnet-{network}",
+        extractor=f"ssd_efficientnet-{network}_bifpn_keras",
+        image_size=(side, side),
+        batch_size=batch,
+        smaller=None if below is None else f"efficientdet_d{below}",
+        sizes=_EFFICIENTDET_SIZES,
+        learning_rate_per_image=0.08 / 128,
+        pyramid=pyramid,
+    )
+
+
+def _two_stage(family: Family, backbone: str) -> Model:
+    boxes_batch, masks_batch, below = _TWO_STAGE[backbone]
+    masks = family is Family.MASK_RCNN
+    return Model(
+        name=f"{family}_{backbone}",
+        family=family,
+        backbone=backbone,
+        extractor=f"faster_rcnn_{backbone}_keras",
+        image_size=(640, 640),
+        batch_size=masks_batch if masks else boxes_batch,
+        smaller=None if below is None else f"{family}_{below}",
+        sizes=_TWO_STAGE_SIZES,
+        learning_rate_per_image=0.008 / 16 if masks else 0.04 / 64,
+    )
+
+
+def _all() -> list[Model]:
+    two_stage = (Family.FASTER_RCNN, Family.MASK_RCNN)
+    return [_efficientdet(number) for number in _EFFICIENTDETS] + [
+        _two_stage(family, backbone) for family in two_stage for backbone in _TWO_STAGE
+    ]
+
+
+MODELS: Mapping[str, Model] = MappingProxyType({model.name: model for model in _all()})

@@ -1,0 +1,225 @@
+"""What the supervisor and the trainer agree on: the attempt directory's files, the spec, events and endings.
+
+The trainer knows these files and nothing else of Downshift. Everything here is plain data that survives a
+round trip through JSON; `from_json` refuses what it does not understand and names the field.
+"""
+
+import dataclasses
+import enum
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+SPEC_FILE = "attempt.json"
+CONFIG_FILE = "pipeline.config"
+EVENTS_FILE = "events.jsonl"
+LOG_FILE = "train.log"
+OUTCOME_FILE = "outcome.json"
+SAMPLES_DIR = "samples"
+
+CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it per architecture
+SUMMARIES_DIR = "tensorboard"  # in the job's directory
+EXPORT_DIR = "export"  # in the job's directory
+
+
+class ContractError(ValueError):
+    """A spec or an outcome that does not follow the contract; the message names the field."""
+
+
+class Reason(enum.StrEnum):
+    """Why the trainer ended. Each has its own exit status, so that the status alone tells most of it."""
+
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    DEVICE_MEMORY = "device_memory"
+    HOST_MEMORY = "host_memory"
+    DISK_FULL = "disk_full"
+    NAN_LOSS = "nan_loss"
+    BAD_SPEC = "bad_spec"
+    BAD_CONFIG = "bad_config"
+    BAD_DATASET = "bad_dataset"
+    BAD_CHECKPOINT = "bad_checkpoint"
+    BAD_DEVICE = "bad_device"
+    ERROR = "error"
+
+
+EXIT_CODES: dict[Reason, int] = {
+    Reason.COMPLETED: 0,
+    Reason.ERROR: 1,
+    Reason.STOPPED: 10,
+    Reason.DEVICE_MEMORY: 20,
+    Reason.HOST_MEMORY: 21,
+    Reason.DISK_FULL: 22,
+    Reason.NAN_LOSS: 23,
+    Reason.BAD_SPEC: 30,
+    Reason.BAD_CONFIG: 31,
+    Reason.BAD_DATASET: 32,
+    Reason.BAD_CHECKPOINT: 33,
+    Reason.BAD_DEVICE: 34,
+}
+
+
+class EventKind(enum.StrEnum):
+    PHASE = "phase"
+    STEP = "step"
+    CHECKPOINT = "checkpoint"
+    EVAL = "eval"
+    IMAGE = "image"
+    WARNING = "warning"
+    OUTCOME = "outcome"
+
+
+class Phase(enum.StrEnum):
+    CHECKING = "checking"
+    IMPORTING = "importing"
+    BUILDING = "building"
+    TRACING = "tracing"
+    TRAINING = "training"
+    EVALUATING = "evaluating"
+    SAVING = "saving"
+    EXPORTING = "exporting"
+
+
+class DeviceKind(enum.StrEnum):
+    GPU = "gpu"
+    CPU = "cpu"
+
+
+class Resume(enum.StrEnum):
+    AUTO = "auto"  # go on from the newest checkpoint, start fresh where there is none
+    NEVER = "never"  # start fresh; refused where checkpoints are, so that none is overwritten
+
+
+@dataclass(frozen=True)
+class Device:
+    kind: DeviceKind = DeviceKind.CPU
+    gpu: int = 0  # index among the physical GPUs
+    memory_limit_mb: int = 0  # CPU slot: the BFC allocator's hard limit; 0 is none
+    async_allocator: bool = False  # GPU: cuda_malloc_async, the remedy for fragmentation
+
+
+@dataclass(frozen=True)
+class AttemptSpec:
+    """What the trainer needs beside `pipeline.config`, which holds batch size, precision, schedule and data."""
+
+    job_dir: str
+    architecture: str  # names the checkpoint folder: another architecture never meets these checkpoints
+    micro_batch: int = 0  # images computed at once; 0: the whole batch
+    device: Device = field(default_factory=Device)
+    resume: Resume = Resume.AUTO
+    seed: int = 0
+    checkpoint_every_steps: int = 500
+    checkpoint_every_s: float = 600.0
+    keep_checkpoints: int = 3
+    evaluate_every_steps: int = 0  # 0: at the end only
+    evaluate_at_end: bool = True
+    sample_images: int = 6
+    report_every_s: float = 2.0
+    export: bool = True
+
+    def __post_init__(self) -> None:
+        positive = ("keep_checkpoints", "checkpoint_every_steps", "checkpoint_every_s")
+        natural = ("micro_batch", "evaluate_every_steps", "sample_images", "report_every_s", "seed")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise ContractError(f"{name}: must be above 0, got {getattr(self, name)}")
+        for name in natural:
+            if not getattr(self, name) >= 0:
+                raise ContractError(f"{name}: must not be negative, got {getattr(self, name)}")
+        for name in ("job_dir", "architecture"):
+            if not getattr(self, name):
+                raise ContractError(f"{name}: must not be empty")
+        if "/" in self.architecture or self.architecture.startswith("."):
+            raise ContractError(f"architecture: a plain name, got {self.architecture!r}")
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        value: Self = _read(cls, _parse(text), "")
+        return value
+
+
+@dataclass(frozen=True)
+class AllocatorStats:
+    """Bytes, as the device's allocator counts them; `requested…` only where a request failed."""
+
+    limit: int | None = None
+    in_use: int | None = None
+    peak: int | None = None
+    requested: int | None = None
+    requested_shape: str | None = None
+    requested_op: str | None = None
+    allocator: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    reason: Reason
+    message: str
+    step: int = 0  # the last step that was completed
+    saved_step: int | None = None  # the step of the newest checkpoint
+    allocator: AllocatorStats = field(default_factory=AllocatorStats)
+    host_peak_bytes: int | None = None
+    metrics: dict[str, float] = field(default_factory=dict)  # of the last evaluation
+    export: str | None = None  # folder of the exported model, relative to the job's directory
+    seconds: float = 0.0
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        value: Self = _read(cls, _parse(text), "")
+        return value
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ContractError(f"not JSON: {error}") from None
+
+
+def _read(kind: Any, value: Any, where: str) -> Any:
+    """`value` as `kind`, strictly: unknown fields, missing fields and wrong types are named with their path."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise ContractError(f"{where or 'the document'}: expected an object, got {type(value).__name__}")
+        hints = typing.get_type_hints(kind)
+        unknown = sorted(set(value) - set(hints))
+        if unknown:
+            raise ContractError(f"{_join(where, unknown[0])}: no such field")
+        given = {name: _read(hints[name], item, _join(where, name)) for name, item in value.items()}
+        missing = [f.name for f in dataclasses.fields(kind) if f.name not in given and _is_required(f)]
+        if missing:
+            raise ContractError(f"{_join(where, missing[0])}: is missing")
+        return kind(**given)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        try:
+            return kind(value)
+        except ValueError:
+            raise ContractError(f"{where}: one of {', '.join(kind)}, got {value!r}") from None
+    if typing.get_origin(kind) is dict:
+        _, item_kind = typing.get_args(kind)
+        if not isinstance(value, dict):
+            raise ContractError(f"{where}: expected an object, got {type(value).__name__}")
+        return {key: _read(item_kind, item, _join(where, key)) for key, item in value.items()}
+    if isinstance(kind, types.UnionType):
+        return None if value is None else _read(typing.get_args(kind)[0], value, where)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ContractError(f"{where}: expected {kind.__name__}, got {value!r}")
+    return value
+
+
+def _join(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _is_required(f: "dataclasses.Field[Any]") -> bool:
+    return f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING

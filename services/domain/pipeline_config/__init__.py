@@ -1,0 +1,55 @@
+"""The pipeline.config engine: read, check, rewrite, compare and write configurations, without TensorFlow.
+
+Configurations are the OD API's own messages. No function here changes one that it was given.
+"""
+
+from services.domain.pipeline_config.apply import apply, plan_of
+from services.domain.pipeline_config.backbone import set_backbone
+from services.domain.pipeline_config.check import check
+from services.domain.pipeline_config.compare import Change, compare
+from services.domain.pipeline_config.families import family_of, identify
+from services.domain.pipeline_config.paths import without_paths
+from services.domain.pipeline_config.problems import ConfigError, Problem
+from services.domain.pipeline_config.readers import InputSizes, set_input_readers, size_input_readers
+from services.domain.pipeline_config.resize import image_size, set_image_size
+from services.domain.pipeline_config.rewrite import (
+    set_batch_size,
+    set_checkpoint,
+    set_data,
+    set_precision,
+    set_proposals,
+)
+from services.domain.pipeline_config.schedule import peak_learning_rate, rescale_for_batch, set_schedule, steps_of
+from services.domain.pipeline_config.text import Config, comments, parse, to_text
+
+__all__ = [
+    "Change",
+    "Config",
+    "ConfigError",
+    "InputSizes",
+    "Problem",
+    "apply",
+    "check",
+    "comments",
+    "compare",
+    "family_of",
+    "identify",
+    "image_size",
+    "parse",
+    "peak_learning_rate",
+    "plan_of",
+    "rescale_for_batch",
+    "set_backbone",
+    "set_batch_size",
+    "set_checkpoint",
+    "set_data",
+    "set_image_size",
+    "set_input_readers",
+    "set_precision",
+    "set_proposals",
+    "set_schedule",
+    "size_input_readers",
+    "steps_of",
+    "to_text",
+    "without_paths",
+]

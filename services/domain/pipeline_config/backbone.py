@@ -1,0 +1,95 @@
+"""Another backbone: never the type string alone, but everything that must change along with it."""
+
+from typing import Any
+
+from google.protobuf import text_format
+
+from services.domain import catalogue
+from services.domain.catalogue import Family, Model
+from services.domain.pipeline_config import template
+from services.domain.pipeline_config.families import family_of, identify, model_of, network_path
+from services.domain.pipeline_config.problems import refuse
+from services.domain.pipeline_config.rewrite import set_checkpoint
+from services.domain.pipeline_config.template import network_of
+from services.domain.pipeline_config.text import Config, copied
+
+_STRIDE = 16  # pixels between features of the first stage, the one stride that every backbone has
+
+
+def set_backbone(config: Config, target: Model | str, checkpoint: str | None = None) -> Config:
+    """A copy with the backbone of `target`, a model of the same family; everything else of the user's stays.
+
+    A checkpoint of the old backbone does not fit the new one and is dropped, unless `checkpoint` names one that
+    does. A configuration that already has this backbone keeps its own details. Raises ConfigError for another family.
+    """
+    model = catalogue.get(target) if isinstance(target, str) else target
+    _refuse_another_family(config, model)
+    changed = copied(config)
+    if has_backbone(config, model):
+        return changed if checkpoint is None else set_checkpoint(changed, checkpoint)
+    old = model_of(config)
+    if model.family is Family.EFFICIENTDET:
+        _change_efficientdet(changed.model.ssd, old, model)
+    else:
+        _change_two_stage(changed.model.faster_rcnn, old, model)
+        if model.is_fpn and not old.is_fpn:
+            template.write_decay(changed.model.faster_rcnn, changed.train_config.num_steps)
+    return set_checkpoint(changed, checkpoint)
+
+
+def has_backbone(config: Config, model: Model) -> bool:
+    """Whether the configuration's network is the model's already (D6 and D7 are one network)."""
+    return network_of(config).feature_extractor.type == model.extractor or identify(config) == model.name
+
+
+def _refuse_another_family(config: Config, model: Model) -> None:
+    family = family_of(config)
+    if model.family is not family:
+        raise refuse(
+            f"{network_path(config)}.feature_extractor.type",
+            f"{model.name} is of the family {model.family}, this configuration of {family}: "
+            "a change of family is another training, submit it as one",
+        )
+
+
+def _change_efficientdet(ssd: Any, old: Model, new: Model) -> None:
+    assert old.pyramid is not None and new.pyramid is not None
+    extractor, head = ssd.feature_extractor, ssd.box_predictor.weight_shared_convolutional_box_predictor
+    extractor.type = new.extractor
+    extractor.bifpn.num_iterations = new.pyramid.iterations
+    extractor.bifpn.num_filters = new.pyramid.filters
+    if extractor.bifpn.combine_method == old.pyramid.combine_method:
+        extractor.bifpn.combine_method = new.pyramid.combine_method
+    if ssd.box_predictor.HasField("weight_shared_convolutional_box_predictor"):
+        head.depth = new.pyramid.filters
+        head.num_layers_before_predictor = new.pyramid.head_layers
+
+
+def _change_two_stage(network: Any, old: Model, new: Model) -> None:
+    extractor = network.feature_extractor
+    extractor.type = new.extractor
+    if old.is_fpn != new.is_fpn:
+        _change_pyramid(network, new)
+    if template.roi_sizes(old) != template.roi_sizes(new):
+        crop, pool = template.roi_sizes(new)
+        network.initial_crop_size, network.maxpool_kernel_size, network.maxpool_stride = crop, pool, pool
+    if extractor.first_stage_features_stride != _STRIDE:
+        _change_stride(network, extractor.first_stage_features_stride)
+
+
+def _change_stride(network: Any, old: int) -> None:
+    """Only Inception-ResNet can compute features every 8 pixels; the anchors go where the features are."""
+    network.feature_extractor.first_stage_features_stride = _STRIDE
+    grid = network.first_stage_anchor_generator.grid_anchor_generator
+    if network.first_stage_anchor_generator.HasField("grid_anchor_generator") and grid.height_stride == old:
+        grid.height_stride = grid.width_stride = _STRIDE
+
+
+def _change_pyramid(network: Any, new: Model) -> None:
+    """One feature map against several: another extractor block and another kind of anchors."""
+    trainable = network.feature_extractor.batch_norm_trainable
+    network.feature_extractor.Clear()
+    text_format.Parse(template.feature_extractor(new), network.feature_extractor)
+    network.feature_extractor.batch_norm_trainable = trainable
+    network.first_stage_anchor_generator.Clear()
+    text_format.Parse(template.anchors(new), network.first_stage_anchor_generator)

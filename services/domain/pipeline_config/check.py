@@ -1,0 +1,229 @@
+"""Whether a configuration can be trained here: the families we know, the rules of the OD API under TF2.
+
+Each rule yields the problems it finds; `check` gathers them all, so that a user fixes a config in one go.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from services.domain.catalogue import Family
+from services.domain.pipeline_config.families import family_of, model_of, size_law
+from services.domain.pipeline_config.problems import ConfigError, Problem
+from services.domain.pipeline_config.resize import has_one_shape, image_size, resizer_path
+from services.domain.pipeline_config.rewrite import CHECKPOINT_TYPES
+from services.domain.pipeline_config.template import network_of
+from services.domain.pipeline_config.text import Config
+
+
+def check(config: Config) -> None:
+    """Returns where the configuration can be trained; else raises ConfigError with every problem.
+
+    Paths are not looked at: data and checkpoint are set by Downshift.
+    """
+    problems = [*_model(config), *_train(config), *_readers(config), *_rewriter(config)]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _model(config: Config) -> Iterator[Problem]:
+    try:
+        family = family_of(config)
+    except ConfigError as error:
+        yield from error.problems
+        return
+    path = f"model.{config.model.WhichOneof('model')}"
+    network = network_of(config)
+    if network.num_classes < 1:
+        yield Problem(f"{path}.num_classes", f"must be at least 1, got {network.num_classes}")
+    yield from _size(config, family)
+    yield from _efficientdet(network) if family is Family.EFFICIENTDET else _two_stage(config)
+
+
+def _size(config: Config, family: Family) -> Iterator[Problem]:
+    path = resizer_path(config)
+    kept = network_of(config).image_resizer.keep_aspect_ratio_resizer
+    try:
+        size = image_size(config)
+    except ConfigError as error:
+        yield from error.problems
+        return
+    if kept.min_dimension > kept.max_dimension:
+        yield Problem(f"{path}.keep_aspect_ratio_resizer.min_dimension", "must not exceed max_dimension")
+    problem = size_law(family).problem(size)
+    if problem:
+        yield Problem(path, problem)
+    batch = config.train_config.batch_size
+    if not has_one_shape(config) and (batch > 1 or family is Family.EFFICIENTDET):
+        why = f"a batch of {batch}" if batch > 1 else "EfficientDet"
+        remedy = "set pad_to_max_dimension: true"
+        yield Problem(path, f"gives images of different shapes, which {why} cannot take: {remedy}")
+
+
+def _efficientdet(ssd: Any) -> Iterator[Problem]:
+    extractor = ssd.feature_extractor
+    if not ssd.anchor_generator.HasField("multiscale_anchor_generator"):
+        yield Problem("model.ssd.anchor_generator", "EfficientDet needs a multiscale_anchor_generator")
+    elif extractor.HasField("bifpn"):
+        yield from _levels(extractor.bifpn, ssd.anchor_generator, "model.ssd.anchor_generator")
+    if not extractor.HasField("bifpn"):
+        yield Problem("model.ssd.feature_extractor.bifpn", "is missing: add num_iterations and num_filters")
+    elif extractor.bifpn.num_iterations < 1 or extractor.bifpn.num_filters < 1:
+        yield Problem("model.ssd.feature_extractor.bifpn", "num_iterations and num_filters must be at least 1")
+    for name, default in (("depth_multiplier", 1.0), ("use_explicit_padding", False), ("use_depthwise", False)):
+        if getattr(extractor, name) != default:
+            yield Problem(f"model.ssd.feature_extractor.{name}", "EfficientDet does not support it: remove it")
+    predictors = ("weight_shared_convolutional_box_predictor", "convolutional_box_predictor")
+    if ssd.box_predictor.WhichOneof("box_predictor_oneof") not in predictors:
+        yield Problem("model.ssd.box_predictor", f"must be a {predictors[0]}")
+    yield from _missing(ssd, "model.ssd", ("box_coder", "matcher", "similarity_calculator", "loss", "post_processing"))
+
+
+def _two_stage(config: Config) -> Iterator[Problem]:
+    network, path = config.model.faster_rcnn, "model.faster_rcnn"
+    if network.number_of_stages not in (2, 3):
+        yield Problem(f"{path}.number_of_stages", f"2 for boxes or 3 for masks, got {network.number_of_stages}")
+    if network.inplace_batchnorm_update:
+        yield Problem(f"{path}.inplace_batchnorm_update", "is not supported under TF2: remove it")
+    if network.second_stage_batch_size > network.first_stage_max_proposals:
+        limit = network.first_stage_max_proposals
+        yield Problem(f"{path}.second_stage_batch_size", f"at most first_stage_max_proposals ({limit})")
+    for name in ("initial_crop_size", "maxpool_kernel_size", "maxpool_stride"):
+        if getattr(network, name) < 1:
+            yield Problem(f"{path}.{name}", "is missing: at least 1 (ResNet has 14, 2, 2; Inception-ResNet 17, 1, 1)")
+    if network.HasField("context_config"):
+        yield Problem(f"{path}.context_config", "Context R-CNN is not supported: remove it")
+    yield from _missing(network, path, ("first_stage_box_predictor_conv_hyperparams", "second_stage_post_processing"))
+    yield from _backbone(config)
+    yield from _second_stage(config)
+
+
+def _backbone(config: Config) -> Iterator[Problem]:
+    network, path, model = config.model.faster_rcnn, "model.faster_rcnn", model_of(config)
+    extractor, generator = network.feature_extractor, network.first_stage_anchor_generator
+    wanted = "multiscale_anchor_generator" if model.is_fpn else "grid_anchor_generator"
+    if not generator.HasField(wanted):
+        yield Problem(f"{path}.first_stage_anchor_generator", f"{extractor.type} needs a {wanted}")
+    elif model.is_fpn and extractor.HasField("fpn"):
+        yield from _levels(extractor.fpn, generator, f"{path}.first_stage_anchor_generator")
+    strides = (16,) if model.backbone.startswith("resnet") and not model.is_fpn else (8, 16)
+    if extractor.first_stage_features_stride not in strides:
+        allowed = " or ".join(map(str, strides))
+        yield Problem(f"{path}.feature_extractor.first_stage_features_stride", f"must be {allowed}")
+    if model.is_fpn and not extractor.HasField("conv_hyperparams"):
+        yield Problem(f"{path}.feature_extractor.conv_hyperparams", f"is missing, {extractor.type} needs it")
+    if not model.is_fpn:
+        for name in ("fpn", "conv_hyperparams"):
+            if extractor.HasField(name):
+                yield Problem(f"{path}.feature_extractor.{name}", f"{extractor.type} does not take it: remove it")
+
+
+def _second_stage(config: Config) -> Iterator[Problem]:
+    network, path = config.model.faster_rcnn, "model.faster_rcnn"
+    head, where = network.second_stage_box_predictor.mask_rcnn_box_predictor, f"{path}.second_stage_box_predictor"
+    if not network.second_stage_box_predictor.HasField("mask_rcnn_box_predictor"):
+        yield Problem(where, "must be a mask_rcnn_box_predictor, for boxes too")
+        return
+    where = f"{where}.mask_rcnn_box_predictor"
+    if not head.HasField("fc_hyperparams"):
+        yield Problem(f"{where}.fc_hyperparams", "is missing")
+    if head.predict_keypoints:
+        yield Problem(f"{where}.predict_keypoints", "is not supported under TF2: remove it")
+    if head.predict_instance_masks and network.number_of_stages != 3:
+        yield Problem(f"{path}.number_of_stages", "predict_instance_masks needs number_of_stages: 3")
+    if network.number_of_stages == 3:
+        yield from _masks(config, head, where)
+
+
+def _masks(config: Config, head: Any, where: str) -> Iterator[Problem]:
+    if not head.predict_instance_masks:
+        yield Problem(f"{where}.predict_instance_masks", "number_of_stages: 3 needs it to be true")
+    if not head.HasField("conv_hyperparams"):
+        yield Problem(f"{where}.conv_hyperparams", "is missing, the mask head needs it")
+    readers = [("train_input_reader", config.train_input_reader)]
+    readers += [(f"eval_input_reader[{index}]", reader) for index, reader in enumerate(config.eval_input_reader)]
+    for name, reader in readers:
+        if not reader.load_instance_masks:
+            yield Problem(f"{name}.load_instance_masks", "Mask R-CNN needs it to be true")
+
+
+def _train(config: Config) -> Iterator[Problem]:
+    if not config.HasField("train_config"):
+        yield Problem("train_config", "is missing")
+        return
+    train, path = config.train_config, "train_config"
+    if train.batch_size < 1:
+        yield Problem(f"{path}.batch_size", "must be at least 1")
+    if train.num_steps < 1:
+        yield Problem(f"{path}.num_steps", "must be at least 1: the OD API takes 0 for ever")
+    if train.load_all_detection_checkpoint_vars:
+        yield Problem(f"{path}.load_all_detection_checkpoint_vars", "is not supported under TF2: remove it")
+    kind = train.fine_tune_checkpoint_type
+    if kind and kind not in CHECKPOINT_TYPES:
+        yield Problem(f"{path}.fine_tune_checkpoint_type", f"one of {', '.join(CHECKPOINT_TYPES)}, got {kind!r}")
+    if train.fine_tune_checkpoint and train.fine_tune_checkpoint_version == 1:
+        yield Problem(f"{path}.fine_tune_checkpoint_version", "V1 checkpoints cannot be read under TF2: set V2")
+    yield from _optimizer(train.optimizer, f"{path}.optimizer")
+
+
+def _optimizer(optimizer: Any, path: str) -> Iterator[Problem]:
+    chosen = optimizer.WhichOneof("optimizer")
+    if chosen is None:
+        yield Problem(path, "is missing: add a momentum_optimizer, adam_optimizer or rms_prop_optimizer")
+        return
+    rate = getattr(optimizer, chosen).learning_rate
+    kind, where = rate.WhichOneof("learning_rate"), f"{path}.{chosen}.learning_rate"
+    if kind is None:
+        yield Problem(where, "is missing: add a cosine_decay_learning_rate, for example")
+    elif kind == "cosine_decay_learning_rate":
+        yield from _cosine(rate.cosine_decay_learning_rate, f"{where}.{kind}")
+    elif kind == "manual_step_learning_rate":
+        yield from _manual_steps(rate.manual_step_learning_rate, f"{where}.{kind}")
+
+
+def _cosine(cosine: Any, path: str) -> Iterator[Problem]:
+    if cosine.total_steps < cosine.warmup_steps:
+        yield Problem(f"{path}.warmup_steps", f"must not exceed total_steps ({cosine.total_steps})")
+    if cosine.warmup_steps and cosine.learning_rate_base < cosine.warmup_learning_rate:
+        yield Problem(f"{path}.warmup_learning_rate", "must not exceed learning_rate_base")
+    if not cosine.learning_rate_base > 0:
+        yield Problem(f"{path}.learning_rate_base", "must be above 0")
+
+
+def _manual_steps(manual: Any, path: str) -> Iterator[Problem]:
+    boundaries = [0, *(stage.step for stage in manual.schedule)]
+    if len(boundaries) == 1:
+        yield Problem(f"{path}.schedule", "is missing: add a step and a learning_rate")
+    if any(after <= before for before, after in pairwise(boundaries)):
+        yield Problem(f"{path}.schedule", "steps must start above 0 and rise")
+
+
+def _readers(config: Config) -> Iterator[Problem]:
+    readers = [("train_input_reader", config.train_input_reader)]
+    readers += [(f"eval_input_reader[{index}]", reader) for index, reader in enumerate(config.eval_input_reader)]
+    for name, reader in readers:
+        if reader.HasField("external_input_reader"):
+            yield Problem(f"{name}.external_input_reader", "is not supported: use a tf_record_input_reader")
+        if reader.num_additional_channels:
+            yield Problem(f"{name}.num_additional_channels", "is not supported: images have three channels")
+
+
+def _rewriter(config: Config) -> Iterator[Problem]:
+    if config.HasField("graph_rewriter"):
+        yield Problem("graph_rewriter", "quantization while training does not exist under TF2: remove it")
+
+
+def _levels(pyramid: Any, generator: Any, path: str) -> Iterator[Problem]:
+    anchors = generator.multiscale_anchor_generator
+    if (anchors.min_level, anchors.max_level) != (pyramid.min_level, pyramid.max_level):
+        yield Problem(
+            f"{path}.multiscale_anchor_generator",
+            f"levels {anchors.min_level} to {anchors.max_level} must be the feature pyramid's "
+            f"{pyramid.min_level} to {pyramid.max_level}",
+        )
+
+
+def _missing(message: Any, path: str, names: tuple[str, ...]) -> Iterator[Problem]:
+    for name in names:
+        if not message.HasField(name):
+            yield Problem(f"{path}.{name}", "is missing")

@@ -1,0 +1,80 @@
+"""Input readers sized to the data set and to the host. The OD API's defaults suit a TPU host reading COCO."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from services.domain.catalogue import ImageSize
+from services.domain.pipeline_config.template import MAX_BOXES
+from services.domain.pipeline_config.text import Config, copied
+
+_SHUFFLE_SHARE = 0.1  # of host memory; the shuffle buffer holds serialized records
+_IMAGES_SHARE = 0.25  # of host memory; decoded, resized and padded images on their way to the device
+_LARGEST_SHUFFLE = 10_000  # beyond that order is random enough, and filling the buffer delays the first step
+_MOST_READERS = 8
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class InputSizes:
+    shuffle_buffer_size: int  # records
+    num_readers: int
+    num_parallel_batches: int
+    num_prefetch_batches: int
+    read_block_length: int
+    max_number_of_boxes: int
+
+
+def size_input_readers(
+    *,
+    records: int,
+    record_bytes: int,
+    files: int,
+    host_memory_mb: int,
+    image_size: ImageSize,
+    masks: bool,
+    batch: int,
+    most_boxes: int | None = None,
+) -> InputSizes:
+    """Sizes that fit. `record_bytes`: of one record, on average; `most_boxes`: in any one image, where known."""
+    memory = host_memory_mb * _MB
+    boxes = max(1, min(most_boxes, MAX_BOXES)) if most_boxes is not None else MAX_BOXES
+    batch_bytes = max(1, batch * decoded_bytes(image_size, boxes, masks))
+    batches = int(memory * _IMAGES_SHARE / batch_bytes)
+    readers = max(1, min(files, _MOST_READERS))
+    return InputSizes(
+        shuffle_buffer_size=max(1, min(records, int(memory * _SHUFFLE_SHARE / max(1, record_bytes)), _LARGEST_SHUFFLE)),
+        num_readers=readers,
+        num_parallel_batches=max(1, min(2, batches // 2)),
+        num_prefetch_batches=max(1, min(2, batches // 2)),
+        # Few records per file and turn, so that several files mix; one file is read through.
+        read_block_length=32 if readers == 1 else 8,
+        max_number_of_boxes=boxes,
+    )
+
+
+def decoded_bytes(image_size: ImageSize, boxes: int, masks: bool) -> int:
+    """Of one example at the end of the input pipeline. Masks are padded to `boxes` whole images of float32."""
+    height, width = image_size
+    return height * width * 4 * (3 + (boxes if masks else 0))
+
+
+def set_input_readers(config: Config, sizes: InputSizes) -> Config:
+    """A copy whose readers have these sizes. Evaluation reads in order, so it has no shuffle buffer to set."""
+    changed = copied(config)
+    train = changed.train_input_reader
+    train.shuffle_buffer_size = sizes.shuffle_buffer_size
+    train.num_readers = sizes.num_readers
+    train.read_block_length = sizes.read_block_length
+    changed.train_config.max_number_of_boxes = sizes.max_number_of_boxes
+    for reader in (train, *changed.eval_input_reader):
+        _size_batches(reader, sizes)
+    for reader in changed.eval_input_reader:
+        reader.num_readers = 1  # more would mix the order of evaluation images from one time to the next
+        reader.num_prefetch_batches = 1
+    return changed
+
+
+def _size_batches(reader: Any, sizes: InputSizes) -> None:
+    reader.num_parallel_batches = sizes.num_parallel_batches
+    reader.num_prefetch_batches = sizes.num_prefetch_batches
+    reader.max_number_of_boxes = sizes.max_number_of_boxes

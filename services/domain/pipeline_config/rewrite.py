@@ -1,0 +1,122 @@
+"""Setters for the rest of a configuration. Each returns a changed copy; the same call twice changes nothing more."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from services.domain.catalogue import Family
+from services.domain.pipeline_config.families import family_of, network_path
+from services.domain.pipeline_config.problems import refuse
+from services.domain.pipeline_config.template import network_of
+from services.domain.pipeline_config.text import Config, copied
+
+CHECKPOINT_TYPES = ("classification", "detection", "full")
+_MASK_METRICS = "coco_mask_metrics"
+
+
+def set_batch_size(config: Config, batch_size: int) -> Config:
+    """The batch alone; `rescale_for_batch` brings the schedule along."""
+    if batch_size < 1:
+        raise refuse("train_config.batch_size", f"must be at least 1, got {batch_size}")
+    changed = copied(config)
+    changed.train_config.batch_size = batch_size
+    return changed
+
+
+def set_precision(config: Config, *, bfloat16: bool) -> Config:
+    """Mixed bfloat16 or plain float32. The OD API heeds this field on TPUs only; our trainer everywhere."""
+    changed = copied(config)
+    if changed.train_config.use_bfloat16 != bfloat16:
+        changed.train_config.use_bfloat16 = bfloat16
+    return changed
+
+
+def set_proposals(config: Config, proposals: int | None = None, second_stage_batch: int | None = None) -> Config:
+    """Proposals kept per image and the sample of them that the second stage trains on; None keeps what is there."""
+    if family_of(config) is Family.EFFICIENTDET:
+        raise refuse("model.ssd", "has no second stage, so no proposals to set")
+    changed = copied(config)
+    network = changed.model.faster_rcnn
+    _set_count(network, "first_stage_max_proposals", proposals)
+    _set_count(network, "second_stage_batch_size", second_stage_batch)
+    if network.second_stage_batch_size > network.first_stage_max_proposals:
+        raise refuse(
+            "model.faster_rcnn.second_stage_batch_size",
+            f"samples {network.second_stage_batch_size} from {network.first_stage_max_proposals} proposals: "
+            "lower it, or keep more proposals",
+        )
+    return changed
+
+
+def set_data(
+    config: Config,
+    train_files: Sequence[str],
+    eval_files: Sequence[str],
+    label_map: str,
+    num_classes: int,
+    masks: bool,
+) -> Config:
+    """Reads these TFRecords with this label map. `masks`: the records carry them. All other reader settings stay."""
+    for name, files in (("train_input_reader", train_files), ("eval_input_reader", eval_files)):
+        if not files:
+            raise refuse(name, "no file to read")
+    if num_classes < 1:
+        raise refuse(f"{network_path(config)}.num_classes", f"must be at least 1, got {num_classes}")
+    wants_masks = family_of(config) is Family.MASK_RCNN
+    if wants_masks and not masks:
+        raise refuse("train_input_reader", "Mask R-CNN needs a dataset with masks: choose one, or a Faster R-CNN model")
+    changed = copied(config)
+    network_of(changed).num_classes = num_classes
+    del changed.eval_input_reader[1:]  # further evaluation sets were the user's own files
+    evaluation = changed.eval_input_reader[0] if changed.eval_input_reader else changed.eval_input_reader.add()
+    _point_reader(changed.train_input_reader, train_files, label_map, wants_masks)
+    _point_reader(evaluation, eval_files, label_map, wants_masks)
+    evaluation.shuffle, evaluation.num_epochs = False, 1
+    if wants_masks:
+        _evaluate_masks(changed.eval_config)
+    return changed
+
+
+def set_checkpoint(config: Config, path: str | None, kind: str = "detection") -> Config:
+    """Starts from a checkpoint of TF2's form, or from scratch (None). `kind` says how much of it is taken over."""
+    if path is not None and kind not in CHECKPOINT_TYPES:
+        raise refuse("train_config.fine_tune_checkpoint_type", f"one of {', '.join(CHECKPOINT_TYPES)}, got {kind!r}")
+    changed = copied(config)
+    train = changed.train_config
+    for name in ("fine_tune_checkpoint", "fine_tune_checkpoint_type", "from_detection_checkpoint"):
+        train.ClearField(name)
+    train.fine_tune_checkpoint_version = _enum_value(train, "fine_tune_checkpoint_version", "V2")
+    if path is not None:
+        train.fine_tune_checkpoint = path
+        train.fine_tune_checkpoint_type = kind
+    return changed
+
+
+def _enum_value(message: Any, field: str, name: str) -> int:
+    number: int = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_name[name].number
+    return number
+
+
+def _set_count(message: Any, name: str, value: int | None) -> None:
+    if value is None or getattr(message, name) == value:
+        return
+    if value < 1:
+        raise refuse(f"model.faster_rcnn.{name}", f"must be at least 1, got {value}")
+    setattr(message, name, value)
+
+
+def _point_reader(reader: Any, files: Sequence[str], label_map: str, masks: bool) -> None:
+    reader.label_map_path = label_map
+    reader.ClearField("external_input_reader")
+    reader.ClearField("sample_from_datasets_weights")  # one weight per input_path, which are others now
+    reader.tf_record_input_reader.input_path[:] = files
+    if masks:
+        reader.load_instance_masks = True
+        reader.mask_type = _enum_value(reader, "mask_type", "PNG_MASKS")
+    elif reader.load_instance_masks:
+        reader.load_instance_masks = False  # a box model would decode them for nothing
+
+
+def _evaluate_masks(evaluation: Any) -> None:
+    evaluation.eval_instance_masks = True
+    if _MASK_METRICS not in evaluation.metrics_set:
+        evaluation.metrics_set.append(_MASK_METRICS)

@@ -1,0 +1,135 @@
+"""How long a configuration trains and at which learning rate, for every optimizer and schedule of the schema."""
+
+from collections.abc import Callable
+from typing import Any
+
+from services.domain.pipeline_config.floats import float32, shortest
+from services.domain.pipeline_config.problems import refuse
+from services.domain.pipeline_config.text import Config, copied
+
+_RATE = "train_config.optimizer"
+
+
+def steps_of(config: Config) -> int:
+    """Steps of training; the cosine's length where num_steps is left out."""
+    train = config.train_config
+    if train.num_steps:
+        return int(train.num_steps)
+    kind, schedule = _schedule(config)
+    return int(schedule.total_steps) if kind == "cosine_decay_learning_rate" else 0
+
+
+def peak_learning_rate(config: Config) -> float:
+    """The highest learning rate of the schedule."""
+    return shortest(_peak(*_schedule(config)))
+
+
+def set_schedule(config: Config, steps: int, learning_rate: float) -> Config:
+    """A copy that trains `steps` steps with that peak; warm-up, decay and boundaries keep their proportions."""
+    if steps < 1:
+        raise refuse("train_config.num_steps", f"must be at least 1, got {steps}")
+    if not float32(learning_rate) > 0:
+        raise refuse(_RATE, f"the learning rate must be above 0, got {learning_rate}")
+    changed = copied(config)
+    kind, schedule = _schedule(changed)
+    peak = _peak(kind, schedule)
+    if not peak > 0:
+        raise refuse(_RATE, "the learning rate is 0 throughout: set it above 0")
+    # In the field's own 32 bits, or setting the same rate twice would move the others by a rounding error.
+    rate = float32(learning_rate) / peak
+    length = steps / (steps_of(config) or steps)
+    _SCALERS[kind](schedule, length, rate)
+    _put(changed.train_config, "num_steps", steps)
+    return changed
+
+
+def rescale_for_batch(config: Config, old_batch: int, new_batch: int) -> Config:
+    """A copy at another batch size that sees as many images: rates times new/old, steps times old/new.
+
+    Does nothing where the batch is already the new one, so that a repeated call is harmless. Raises ConfigError
+    where the batch is neither.
+    """
+    batch = config.train_config.batch_size
+    if batch != new_batch and batch != old_batch:
+        raise refuse("train_config.batch_size", f"is {batch}, neither the old {old_batch} nor the new {new_batch}")
+    if min(old_batch, new_batch) < 1:
+        raise refuse("train_config.batch_size", f"must be at least 1, got {min(old_batch, new_batch)}")
+    factor = 1.0 if batch == new_batch else new_batch / old_batch
+    steps_kept = max(1, round(steps_of(config) / factor))
+    changed = set_schedule(config, steps_kept, peak_learning_rate(config) * factor)
+    _put(changed.train_config, "batch_size", new_batch)
+    return changed
+
+
+def _schedule(config: Config) -> tuple[str, Any]:
+    """Kind and message of the learning rate. Raises ConfigError where one is missing."""
+    optimizer = config.train_config.optimizer
+    chosen = optimizer.WhichOneof("optimizer")
+    if chosen is None:
+        raise refuse(_RATE, "is missing: add a momentum_optimizer, adam_optimizer or rms_prop_optimizer")
+    rate = getattr(optimizer, chosen).learning_rate
+    kind = rate.WhichOneof("learning_rate")
+    if kind is None:
+        raise refuse(f"{_RATE}.{chosen}.learning_rate", f"is missing: add one of {', '.join(_SCALERS)}")
+    return kind, getattr(rate, kind)
+
+
+def _peak(kind: str, schedule: Any) -> float:
+    if kind == "constant_learning_rate":
+        return float(schedule.learning_rate)
+    if kind == "cosine_decay_learning_rate":
+        return float(schedule.learning_rate_base)
+    if kind == "manual_step_learning_rate":
+        return float(max([schedule.initial_learning_rate, *(stage.learning_rate for stage in schedule.schedule)]))
+    burnin = schedule.burnin_learning_rate if schedule.burnin_steps else 0.0
+    return float(max(schedule.initial_learning_rate, burnin))
+
+
+def _scale_constant(schedule: Any, length: float, rate: float) -> None:
+    _scale_rates(schedule, rate, "learning_rate")
+
+
+def _scale_cosine(schedule: Any, length: float, rate: float) -> None:
+    _scale_rates(schedule, rate, "learning_rate_base", "warmup_learning_rate")
+    _scale_steps(schedule, length, "warmup_steps", "hold_base_rate_steps")
+    _scale_steps(schedule, length, "total_steps", minimum=max(1, schedule.warmup_steps + schedule.hold_base_rate_steps))
+
+
+def _scale_exponential(schedule: Any, length: float, rate: float) -> None:
+    _scale_rates(schedule, rate, "initial_learning_rate", "burnin_learning_rate", "min_learning_rate")
+    _scale_steps(schedule, length, "burnin_steps")
+    _scale_steps(schedule, length, "decay_steps", minimum=1)
+
+
+def _scale_manual(schedule: Any, length: float, rate: float) -> None:
+    _scale_rates(schedule, rate, "initial_learning_rate")
+    last = 0
+    for stage in schedule.schedule:  # the OD API insists on boundaries that start above 0 and rise
+        _scale_rates(stage, rate, "learning_rate")
+        _scale_steps(stage, length, "step", minimum=last + 1)
+        last = stage.step
+
+
+_SCALERS: dict[str, Callable[[Any, float, float], None]] = {
+    "constant_learning_rate": _scale_constant,
+    "exponential_decay_learning_rate": _scale_exponential,
+    "manual_step_learning_rate": _scale_manual,
+    "cosine_decay_learning_rate": _scale_cosine,
+}
+
+
+def _scale_rates(message: Any, factor: float, *names: str) -> None:
+    for name in names:
+        _put(message, name, shortest(getattr(message, name) * factor))
+
+
+def _scale_steps(message: Any, factor: float, *names: str, minimum: int = 0) -> None:
+    for name in names:
+        _put(message, name, min(max(round(getattr(message, name) * factor), minimum), 2**32 - 1))
+
+
+def _put(message: Any, name: str, value: float) -> None:
+    """Sets a field unless it already has that value, so that defaults stay unwritten."""
+    held = float32(value) if isinstance(value, float) else value
+    if getattr(message, name) != held:
+        setattr(message, name, value)

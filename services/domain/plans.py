@@ -1,0 +1,96 @@
+"""A Plan: the settings of one attempt that decide how much memory it needs and how long it trains."""
+
+import dataclasses
+import enum
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+from services.domain import catalogue
+from services.domain.catalogue import Family, ImageSize
+
+
+class Precision(enum.StrEnum):
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
+class PlanError(ValueError):
+    """A plan that contradicts itself or its model; the message names the field."""
+
+    code = "bad_plan"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Batch = micro_batch x accumulation. `proposals` and `second_stage_batch` only for two-stage models;
+    None leaves what the configuration has. Raises PlanError where it cannot be."""
+
+    model: str
+    batch_size: int
+    micro_batch: int
+    precision: Precision
+    image_size: ImageSize
+    steps: int
+    learning_rate: float
+    proposals: int | None = None
+    second_stage_batch: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "precision", _precision(self.precision))
+        object.__setattr__(self, "image_size", tuple(self.image_size))
+        for name in ("batch_size", "micro_batch", "steps", "proposals", "second_stage_batch"):
+            _need_count(name, getattr(self, name))
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise PlanError(f"learning_rate: must be above 0, got {self.learning_rate}")
+        if self.batch_size % self.micro_batch:
+            raise PlanError(f"micro_batch: must divide the batch of {self.batch_size}, got {self.micro_batch}")
+        self._check_model()
+
+    def _check_model(self) -> None:
+        model = catalogue.get(self.model)
+        problem = model.sizes.problem(self.image_size)
+        if problem:
+            raise PlanError(f"image_size: {problem}")
+        second_stage = (self.proposals, self.second_stage_batch)
+        if model.family is Family.EFFICIENTDET and second_stage != (None, None):
+            raise PlanError(f"proposals: {self.model} has no second stage; leave proposals and second_stage_batch out")
+        if None not in second_stage and self.second_stage_batch > self.proposals:  # type: ignore[operator]
+            raise PlanError(
+                f"second_stage_batch: at most the {self.proposals} proposals it samples from, "
+                f"got {self.second_stage_batch}"
+            )
+
+    @property
+    def accumulation(self) -> int:
+        """Micro-batches summed up for one update."""
+        return self.batch_size // self.micro_batch
+
+    def with_batch(self, batch_size: int, micro_batch: int | None = None) -> Self:
+        """The same training at another batch: learning rate in proportion, images seen kept (linear rule)."""
+        if batch_size < 1:
+            raise PlanError(f"batch_size: must be at least 1, got {batch_size}")
+        factor = batch_size / self.batch_size
+        return dataclasses.replace(
+            self,
+            batch_size=batch_size,
+            micro_batch=micro_batch or math.gcd(batch_size, self.micro_batch),
+            steps=max(1, round(self.steps / factor)),
+            learning_rate=self.learning_rate * factor,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON keeps them; `Plan(**values)` reads them back."""
+        return dataclasses.asdict(self) | {"precision": str(self.precision), "image_size": list(self.image_size)}
+
+
+def _precision(value: str) -> Precision:
+    try:
+        return Precision(value)
+    except ValueError:
+        raise PlanError(f"precision: one of {', '.join(Precision)}, got {value!r}") from None
+
+
+def _need_count(name: str, value: int | None) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise PlanError(f"{name}: must be a whole number of at least 1, got {value!r}")

@@ -1,0 +1,186 @@
+"""Each family trains for real on a CPU slot: stopped half-way, resumed, evaluated, exported, and the export answers."""
+
+import math
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from services.datasets.shapes import ShapesDataset
+from services.domain.contract import CHECKPOINTS_DIR, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Reason
+from tests.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
+
+STEPS = 8
+WARMUP_STEPS = 2
+PEAK_RATE = 0.008
+
+# In a process without our code: the checkpoint's counters, the summaries' names, and what the exported model answers.
+INSPECT = """
+import json, sys
+import numpy as np, tensorflow as tf
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+checkpoint, summaries, export = sys.argv[1:]
+reader = tf.train.load_checkpoint(checkpoint)
+momentum = [n for n in reader.get_variable_to_shape_map() if "momentum" in n and n.endswith("VARIABLE_VALUE")]
+counters = {n: int(reader.get_tensor(n + "/.ATTRIBUTES/VARIABLE_VALUE")) for n in ("step", "optimizer/iter")}
+events = EventAccumulator(summaries + "/train"); events.Reload()
+loaded = tf.saved_model.load(export + "/saved_model")
+image = np.full((1, 300, 200, 3), 128, np.uint8)
+called = loaded(tf.constant(image))
+served = loaded.signatures["serving_default"](input_tensor=tf.constant(image))
+print(json.dumps({
+    "counters": counters,
+    "moving": sum(float(np.abs(reader.get_tensor(n)).max()) > 0 for n in momentum),
+    "summaries": {tag: [event.step for event in events.Tensors(tag)] for tag in events.Tags()["tensors"]},
+    "shapes": {name: value.shape.as_list() for name, value in called.items()},
+    "same": bool(np.allclose(called["detection_scores"], served["detection_scores"])),
+    "finite": bool(np.isfinite(called["detection_boxes"]).all()),
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Story:
+    model: str
+    stopped: Ended
+    resumed: Ended
+    job_dir: Path
+    inspected: dict[str, Any]
+
+    @property
+    def masks(self) -> bool:
+        return self.model.startswith("mask")
+
+
+def small_schedule(config: Any) -> None:
+    config.train_config.optimizer.momentum_optimizer.learning_rate.cosine_decay_learning_rate.warmup_steps = (
+        WARMUP_STEPS
+    )
+
+
+@pytest.fixture(scope="module", params=["efficientdet_d0", "faster_rcnn_resnet50_fpn", "mask_rcnn_resnet50_fpn"])
+def story(request: pytest.FixtureRequest, dataset: ShapesDataset, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    model: str = request.param
+    home = tmp_path_factory.mktemp(model)
+    settings: dict[str, Any] = {
+        "batch": 2,
+        "micro_batch": 1,
+        "steps": STEPS,
+        "learning_rate": PEAK_RATE,
+        "change": small_schedule,
+    }
+    first = prepare(home / "attempt-1", model, dataset, **settings)
+    process = start(first)
+    wait_for_step(process, first, 3)
+    process.send_signal(signal.SIGTERM)
+    stopped = finish(process, first)
+    resumed = train(prepare(home / "attempt-2", model, dataset, **settings))
+    job = home / "job"
+    inspected = plain_python(
+        INSPECT,
+        str(job / CHECKPOINTS_DIR / model / f"ckpt-{STEPS}"),
+        str(job / SUMMARIES_DIR),
+        str(job / EXPORT_DIR),
+    )
+    return Story(model, stopped, resumed, job, inspected)
+
+
+def test_sigterm_finishes_the_step_saves_and_says_stopped(story: Story) -> None:
+    outcome = story.stopped.outcome
+
+    assert story.stopped.exit_code == EXIT_CODES[Reason.STOPPED]
+    assert outcome.reason is Reason.STOPPED
+    assert 3 <= outcome.step < STEPS
+    assert outcome.saved_step == outcome.step
+    assert (story.job_dir / CHECKPOINTS_DIR / story.model / f"ckpt-{outcome.step}.index").exists()
+
+
+def test_the_next_attempt_goes_on_at_the_exact_step(story: Story) -> None:
+    assert story.resumed.exit_code == 0, story.resumed.outcome.message
+    assert story.resumed.outcome.reason is Reason.COMPLETED
+    start_of_training = next(e for e in story.resumed.of_kind("phase") if e["phase"] == "training")
+    assert start_of_training["resumed"] is True
+    assert start_of_training["step"] == story.stopped.outcome.step
+    reported = [e["step"] for e in story.stopped.of_kind("step") + story.resumed.of_kind("step")]
+    assert reported == list(range(1, STEPS + 1))
+
+
+def test_the_schedule_goes_on_where_it_was(story: Story) -> None:
+    for event in story.stopped.of_kind("step") + story.resumed.of_kind("step"):
+        step = event["step"]
+        if step > WARMUP_STEPS:  # the OD API's cosine, from the end of the warm-up to the last step
+            expected = 0.5 * PEAK_RATE * (1 + math.cos(math.pi * (step - WARMUP_STEPS) / (STEPS - WARMUP_STEPS)))
+            assert event["learning_rate"] == pytest.approx(expected, abs=1e-7)
+
+
+def test_the_optimizer_goes_on_where_it_was(story: Story) -> None:
+    assert story.inspected["counters"] == {"step": STEPS, "optimizer/iter": STEPS}
+    assert story.inspected["moving"] > 50
+
+
+def test_steps_tell_losses_speed_and_memory(story: Story) -> None:
+    event = story.resumed.of_kind("step")[-1]
+
+    assert all(math.isfinite(loss) for loss in event["losses"].values())
+    parts = sum(value for name, value in event["losses"].items() if name != "Loss/total_loss")
+    assert event["losses"]["Loss/total_loss"] == pytest.approx(parts, rel=1e-3)
+    assert event["images_per_s"] > 0
+    limit = 6000 * 2**20
+    assert event["device"]["limit"] == limit
+    assert 0 < event["device"]["current"] < event["device"]["peak"] < limit
+    assert 0 < event["host"]["current"] <= event["host"]["peak"]
+
+
+def test_phases_come_in_order(story: Story) -> None:
+    phases = [e["phase"] for e in story.resumed.of_kind("phase")]
+
+    assert phases[:5] == ["checking", "importing", "building", "tracing", "training"]
+    assert phases[-4:] == ["saving", "training", "evaluating", "exporting"]
+
+
+def test_evaluation_gives_coco_metrics_for_each_category(story: Story) -> None:
+    metrics = story.resumed.outcome.metrics
+    kinds = ("DetectionBoxes", "DetectionMasks") if story.masks else ("DetectionBoxes",)
+
+    for kind in kinds:
+        assert 0 <= metrics[f"{kind}_Precision/mAP"] <= metrics[f"{kind}_Precision/mAP@.50IOU"] <= 1
+        per_category = [
+            metrics[f"{kind}_PerformanceByCategory/mAP/{name}"] for name in ("circle", "square", "triangle")
+        ]
+        assert sum(per_category) / 3 == pytest.approx(metrics[f"{kind}_Precision/mAP"], abs=1e-4)
+    assert ("DetectionMasks_Precision/mAP" in metrics) == story.masks
+
+
+def test_evaluation_does_not_hold_the_training_steps_memory(story: Story) -> None:
+    trained_peak = story.resumed.of_kind("step")[-1]["device"]["peak"]
+    evaluation = story.resumed.of_kind("eval")[-1]
+
+    assert evaluation["images"] == 6
+    assert 0 < evaluation["device_peak"] < trained_peak
+
+
+def test_samples_show_truth_beside_prediction(story: Story) -> None:
+    events = story.resumed.of_kind("image")
+
+    assert [event["sample"] for event in events] == [0, 1]
+    for event in events:
+        with Image.open(story.resumed.attempt_dir / event["file"]) as picture:
+            assert picture.size == (2 * 256 + 8, 256)
+
+
+def test_tensorboard_shows_both_attempts(story: Story) -> None:
+    assert story.inspected["summaries"]["Loss/total_loss"] == list(range(1, STEPS + 1))
+    assert "learning_rate" in story.inspected["summaries"]
+
+
+def test_the_exported_model_answers_a_plain_tensorflow_process(story: Story) -> None:
+    shapes = story.inspected["shapes"]
+
+    assert story.resumed.outcome.export == EXPORT_DIR
+    assert shapes["detection_boxes"] == [1, 100, 4]
+    assert ("detection_masks" in shapes) == story.masks
+    assert story.inspected["same"] is True
+    assert story.inspected["finite"] is True

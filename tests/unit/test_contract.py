@@ -1,0 +1,103 @@
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from services.domain import contract
+from services.domain.contract import AllocatorStats, AttemptSpec, ContractError, Device, DeviceKind, Outcome, Reason
+
+SPEC = AttemptSpec(
+    job_dir="/data/jobs/1",
+    architecture="efficientdet_d0",
+    micro_batch=2,
+    device=Device(kind=DeviceKind.GPU, gpu=1, async_allocator=True),
+    resume=contract.Resume.NEVER,
+    seed=7,
+)
+OUTCOME = Outcome(
+    reason=Reason.DEVICE_MEMORY,
+    message="ran out",
+    step=40,
+    saved_step=25,
+    allocator=AllocatorStats(limit=100, in_use=90, peak=99, requested=20, requested_op="conv"),
+    metrics={"mAP": 0.5},
+)
+
+
+def changed(**fields: Any) -> str:
+    return json.dumps(json.loads(SPEC.to_json()) | fields)
+
+
+@pytest.mark.parametrize("value", [SPEC, OUTCOME, Outcome(Reason.COMPLETED, "")], ids=["spec", "outcome", "bare"])
+def test_a_round_trip_through_json_changes_nothing(value: AttemptSpec | Outcome) -> None:
+    again = type(value).from_json(value.to_json())
+    assert again == value
+    assert type(getattr(again, "device", None)) in (Device, type(None))
+
+
+def test_a_spec_may_leave_out_whatever_has_a_default() -> None:
+    spec = AttemptSpec.from_json('{"job_dir": "/jobs/1", "architecture": "x", "device": {"memory_limit_mb": 1500}}')
+    assert spec == AttemptSpec(job_dir="/jobs/1", architecture="x", device=Device(memory_limit_mb=1500))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "not JSON"),
+        ("[]", "the document: expected an object, got list"),
+        ('{"architecture": "x"}', "job_dir: is missing"),
+        (changed(colour="red"), "colour: no such field"),
+        (changed(device={"kind": "cpu", "cores": 2}), "device.cores: no such field"),
+        (changed(device=[]), "device: expected an object, got list"),
+        (changed(device={"kind": "tpu"}), "device.kind: one of gpu, cpu, got 'tpu'"),
+        (changed(device={"gpu": "0"}), "device.gpu: expected int, got '0'"),
+        (changed(resume="perhaps"), "resume: one of auto, never, got 'perhaps'"),
+        (changed(micro_batch="4"), "micro_batch: expected int, got '4'"),
+        (changed(micro_batch=1.5), "micro_batch: expected int, got 1.5"),
+        (changed(micro_batch=True), "micro_batch: expected int, got True"),
+        (changed(seed=None), "seed: expected int, got None"),
+        (changed(export=1), "export: expected bool, got 1"),
+        (changed(checkpoint_every_s=True), "checkpoint_every_s: expected float, got True"),
+        (changed(micro_batch=-1), "micro_batch: must not be negative, got -1"),
+        (changed(keep_checkpoints=0), "keep_checkpoints: must be above 0, got 0"),
+        (changed(job_dir=""), "job_dir: must not be empty"),
+        (changed(architecture=""), "architecture: must not be empty"),
+        (changed(architecture="../other"), "architecture: a plain name, got '../other'"),
+        (changed(architecture=".."), "architecture: a plain name, got '..'"),
+    ],
+)
+def test_a_spec_that_breaks_the_contract_is_refused_by_field(text: str, problem: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        AttemptSpec.from_json(text)
+    assert str(caught.value).startswith(problem)
+
+
+def test_an_outcome_names_the_field_of_a_wrong_metric() -> None:
+    text = json.dumps({"reason": "completed", "message": "", "metrics": {"mAP": "high"}})
+    with pytest.raises(ContractError, match=r"^metrics\.mAP: expected float, got 'high'"):
+        Outcome.from_json(text)
+
+
+def test_whole_numbers_are_floats_where_floats_are_meant() -> None:
+    seconds = AttemptSpec.from_json(changed(checkpoint_every_s=60)).checkpoint_every_s
+    assert (seconds, type(seconds)) == (60.0, float)
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity"])
+def test_numbers_that_are_none_do_not_pass_the_limits_in_silence(text: str) -> None:
+    broken = changed().replace('"micro_batch": 2', f'"micro_batch": {text}')
+    with pytest.raises(ContractError, match="micro_batch"):
+        AttemptSpec.from_json(broken)
+
+
+def test_every_reason_has_its_own_exit_status() -> None:
+    assert set(contract.EXIT_CODES) == set(Reason)
+    assert len(set(contract.EXIT_CODES.values())) == len(Reason)
+    # 128 and above are what a shell reports for signals
+    assert all(0 <= code < 128 for code in contract.EXIT_CODES.values())
+
+
+def test_specs_and_outcomes_cannot_be_edited() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SPEC.seed = 1  # type: ignore[misc]

@@ -1,0 +1,102 @@
+"""The attempt directory, written for the trainer.
+
+    python -m worker.attempts DIR --model efficientdet_d0 --dataset FOLDER [--batch-size 8 --steps 200 …]
+
+prepares one by hand for `python -m worker.trainer`, on a dataset made by `python -m services.datasets.shapes FOLDER`.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from services.datasets import shapes
+from services.datasets.shapes import ShapesDataset
+from services.domain import catalogue, pipeline_config
+from services.domain.contract import CONFIG_FILE, SPEC_FILE, AttemptSpec, ContractError, Device
+from services.domain.pipeline_config import Config, ConfigError
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["main", "with_dataset", "write_attempt"]
+
+_HOST_MEMORY_MB = 2048  # given to the input pipeline of an attempt prepared by hand
+
+
+def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
+    """Make `folder`, which must not exist, with the spec and the config in it, and the job's directory."""
+    folder.mkdir(parents=True)
+    Path(spec.job_dir).mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG_FILE).write_text(pipeline_config.to_text(config))
+    (folder / SPEC_FILE).write_text(spec.to_json())
+    return folder
+
+
+def with_dataset(config: Config, dataset: ShapesDataset, *, host_memory_mb: int = _HOST_MEMORY_MB) -> Config:
+    """`config` reading `dataset`, with input readers sized to it."""
+    masks = catalogue.get(pipeline_config.identify(config)).needs_masks
+    config = pipeline_config.set_data(
+        config,
+        train_files=[str(file) for file in dataset.train_files],
+        eval_files=[str(file) for file in dataset.validation_files],
+        label_map=str(dataset.label_map),
+        num_classes=dataset.num_classes,
+        masks=masks,
+    )
+    sizes = pipeline_config.size_input_readers(
+        records=dataset.records,
+        record_bytes=dataset.record_bytes,
+        files=len(dataset.train_files),
+        host_memory_mb=host_memory_mb,
+        image_size=pipeline_config.image_size(config),
+        masks=masks,
+        batch=config.train_config.batch_size,
+        most_boxes=dataset.most_boxes,
+    )
+    return pipeline_config.set_input_readers(config, sizes)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        _prepare(options)
+    except (catalogue.UnknownModel, ConfigError, ContractError, DatasetError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except FileExistsError:
+        print(f"{options.folder} exists already: an attempt is written once, name another folder", file=sys.stderr)
+        return 2
+    print(f"{options.folder} is ready: python -m worker.trainer {options.folder}")
+    return 0
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    dataset = shapes.load(options.dataset.resolve())
+    size = (options.image_size, options.image_size) if options.image_size else None
+    config = catalogue.get(options.model).pipeline_config(
+        dataset.num_classes, size, options.batch_size, options.steps, options.learning_rate
+    )
+    spec = AttemptSpec(
+        job_dir=str((options.job_dir or options.folder.parent).resolve()),
+        architecture=options.model,
+        micro_batch=options.micro_batch,
+        device=Device(memory_limit_mb=options.slot_mb),
+    )
+    write_attempt(options.folder, spec, with_dataset(config, dataset))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m worker.attempts", description="Prepare one attempt by hand.")
+    parser.add_argument("folder", type=Path, help="the attempt directory to make")
+    parser.add_argument("--model", required=True, help=f"one of {', '.join(catalogue.MODELS)}")
+    parser.add_argument("--dataset", type=Path, required=True, help="a folder made by services.datasets.shapes")
+    parser.add_argument("--job-dir", type=Path, help="where checkpoints and the export go (default: beside the folder)")
+    parser.add_argument("--batch-size", type=int)
+    parser.add_argument("--micro-batch", type=int, default=0, help="images computed at once (default: the whole batch)")
+    parser.add_argument("--image-size", type=int)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--slot-mb", type=int, default=0, help="hard memory limit of the CPU slot (default: none)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

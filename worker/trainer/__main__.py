@@ -1,0 +1,141 @@
+"""`python -m worker.trainer ATTEMPT_DIR`: train one attempt; ends with outcome.json and the exit status of its reason.
+
+The directory holds attempt.json and pipeline.config. All output goes to train.log in it.
+"""
+
+import argparse
+import os
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+from services.domain.contract import (
+    EXIT_CODES,
+    LOG_FILE,
+    OUTCOME_FILE,
+    SPEC_FILE,
+    AllocatorStats,
+    AttemptSpec,
+    ContractError,
+    Outcome,
+    Phase,
+    Reason,
+)
+from worker.trainer import device, preflight
+from worker.trainer.endings import Ending, Stopped, allocator_stats, log_tail, read_exception
+from worker.trainer.progress import Progress
+from worker.trainer.report import Reporter, host_peak_bytes
+from worker.trainer.stopping import StopRequest
+
+
+class Session:
+    """Holds what the outcome needs, whichever way the attempt ends."""
+
+    def __init__(self, attempt_dir: Path) -> None:
+        self.attempt_dir = attempt_dir
+        self.reporter = Reporter(attempt_dir)
+        self.progress = Progress()
+        self.memory: device.Memory | None = None
+        self.stop = StopRequest(
+            has_unsaved=self.progress.has_unsaved,
+            before_exit=lambda message: self.end(Stopped(message)),
+        )
+
+    def run(self) -> Ending:
+        try:
+            self._train()
+            return Ending(Reason.COMPLETED, f"trained to step {self.progress.step}")
+        except BaseException as error:
+            ending = read_exception(error)
+            if ending is not error:
+                traceback.print_exc()
+            return ending
+
+    def _train(self) -> None:
+        self.reporter.phase(Phase.CHECKING)
+        spec = self._spec()
+        config = preflight.read_config(self.attempt_dir)
+        preflight.check(spec, config)
+        self.reporter.phase(Phase.IMPORTING)
+        device.prepare_environment(spec.device)
+        from worker.trainer import compat
+
+        compat.install()
+        import tensorflow as tf
+
+        name = device.configure(spec.device, tf.config)
+        from worker.trainer.loop import Attempt
+
+        self.memory = device.Memory(spec.device, name, tf.config)
+        Attempt(spec, config, self.reporter, self.memory, self.progress, self.stop).run()
+
+    def _spec(self) -> AttemptSpec:
+        try:
+            return AttemptSpec.from_json((self.attempt_dir / SPEC_FILE).read_text())
+        except OSError as error:
+            raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE} cannot be read: {error.strerror}") from None
+        except ContractError as error:
+            raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE}: {error}") from None
+
+    def end(self, ending: Ending) -> bool:
+        """Write the outcome; False where the other thread (main, or the stop request's) was first."""
+        return self.reporter.outcome(
+            Outcome(
+                reason=ending.reason,
+                message=ending.message,
+                step=self.progress.step,
+                saved_step=self.progress.saved_step,
+                allocator=self._allocator(ending),
+                host_peak_bytes=host_peak_bytes(),
+                metrics=self.progress.metrics,
+                export=self.progress.export,
+                seconds=self.reporter.seconds(),
+            )
+        )
+
+    def _allocator(self, ending: Ending) -> AllocatorStats:
+        if self.memory is None:
+            return AllocatorStats()
+        counters = self.memory.info()
+        if ending.reason is Reason.DEVICE_MEMORY:
+            return allocator_stats(str(ending.__cause__ or ending), log_tail(self.attempt_dir / LOG_FILE), counters)
+        return AllocatorStats(limit=counters["limit"], in_use=counters["current"], peak=counters["peak"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m worker.trainer", description=__doc__.splitlines()[0])
+    parser.add_argument("attempt_dir", type=Path)
+    attempt_dir = parser.parse_args().attempt_dir
+    if not attempt_dir.is_dir():
+        return _refuse(f"there is no directory {attempt_dir}")
+    if (attempt_dir / OUTCOME_FILE).exists():
+        return _refuse(f"{attempt_dir} has ended already (it holds {OUTCOME_FILE}); an attempt is never run twice")
+    console = os.dup(2)
+    _redirect_output(attempt_dir / LOG_FILE)
+    session = Session(attempt_dir)
+    session.stop.listen()
+    ending = session.run()
+    if not session.end(ending):
+        threading.Event().wait()  # the stop request is ending the process
+    os.write(console, f"{ending.reason}: {ending.message}\n".encode())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(EXIT_CODES[ending.reason])  # tf.data's threads may hold an ordinary exit up for seconds
+
+
+def _refuse(message: str) -> int:
+    print(f"{Reason.BAD_SPEC}: {message}", file=sys.stderr)
+    return EXIT_CODES[Reason.BAD_SPEC]
+
+
+def _redirect_output(log: Path) -> None:
+    """TensorFlow's C++ code writes to the descriptors, so it is these that are redirected."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    os.close(descriptor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""What must be in place before `object_detection` is imported on current TensorFlow.
+
+The Object Detection API (2.8.0.post1) was written for TensorFlow 2.8 and its maintainers stopped. It runs here
+unmodified: each shim below puts back one name that a later release of something took away, and says which.
+`install()` imports TensorFlow, so device settings that TensorFlow reads at import must be in the environment by then.
+"""
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import types
+
+from services.domain.pipeline_config import messages
+
+
+@functools.cache
+def install() -> None:
+    """Make `import object_detection.…` work in this process. Idempotent; call before that first import."""
+    # TF 2.16 made Keras 3 the default; the OD API is written for Keras 2 (the package tf-keras). Read at import.
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    _keras_is_tf_keras()
+    _control_flow_names()
+    _estimator_names()
+    _tensorflow_io_stand_in()
+    _numpy_scalar_aliases()
+    _pillow_getsize()
+    messages.install()  # protobuf 4 refuses the *_pb2 files as generated
+
+
+class _TfKerasAlias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Serves `keras` and all below it as the module of the same name in `tf_keras`."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "keras" or name.startswith("keras."):
+            return importlib.machinery.ModuleSpec(name, self)
+        return None
+
+    def create_module(self, spec):
+        return importlib.import_module("tf_" + spec.name)
+
+    def exec_module(self, module):
+        """Already executed under its own name."""
+
+
+def _keras_is_tf_keras() -> None:
+    # keras 3 lost `keras.applications.resnet` in the form that the OD API's ResNet subclasses take apart.
+    sys.meta_path.insert(0, _TfKerasAlias())
+
+
+def _control_flow_names() -> None:
+    # TF 2.11 moved these out of control_flow_ops; tf-slim 1.1.0 still looks there.
+    from tensorflow.python.ops import cond, control_flow_case, control_flow_ops, while_loop
+
+    control_flow_ops.case = control_flow_case.case
+    control_flow_ops.cond = cond.cond
+    control_flow_ops.while_loop = while_loop.while_loop
+
+
+def _estimator_names() -> None:
+    # TF 2.16 removed tf.estimator. The OD API names these at import; only ModeKeys' values are ever used by TF2 code.
+    import tensorflow.compat.v1 as tf1
+
+    modes = types.SimpleNamespace(TRAIN="train", EVAL="eval", PREDICT="infer")
+    tpu = types.SimpleNamespace(TPUEstimatorSpec=object, TPUEstimator=object, TPUConfig=object, RunConfig=object)
+    tf1.estimator = types.SimpleNamespace(
+        ModeKeys=modes, tpu=tpu, EstimatorSpec=object, Estimator=object, RunConfig=object
+    )
+
+
+def _tensorflow_io_stand_in() -> None:
+    # Imported by DeepMAC only, which is not one of our families; its wheels stop at TF 2.16.
+    sys.modules.setdefault("tensorflow_io", types.ModuleType("tensorflow_io"))
+
+
+def _numpy_scalar_aliases() -> None:
+    # numpy 1.24 removed the aliases; the COCO metrics use them.
+    import numpy as np
+
+    for name, kind in {"bool": bool, "object": object, "float": float, "int": int}.items():
+        if name not in np.__dict__:
+            setattr(np, name, kind)
+
+
+def _pillow_getsize() -> None:
+    # Pillow 10 removed it; drawing detections needs it.
+    from PIL import ImageFont
+
+    def getsize(font, text):
+        left, top, right, bottom = font.getbbox(text)
+        return right - left, bottom - top
+
+    for kind in (ImageFont.FreeTypeFont, ImageFont.ImageFont):
+        if not hasattr(kind, "getsize"):
+            kind.getsize = getsize

@@ -1,0 +1,94 @@
+"""How an attempt can end other than by finishing, and how an exception is read as one of those ends."""
+
+import errno
+import re
+from pathlib import Path
+
+from services.domain.contract import AllocatorStats, Reason
+
+LOG_TAIL_BYTES = 4 * 2**20
+
+
+class Ending(Exception):
+    """Ends the attempt with a reason and one clear message for people; never shown as a traceback."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class Stopped(Ending):
+    """A stop was asked for and obeyed."""
+
+    def __init__(self, message: str = "stopped on request") -> None:
+        super().__init__(Reason.STOPPED, message)
+
+
+def read_exception(error: BaseException) -> Ending:
+    """The end that an exception means. What is not recognised is an error of ours, with its type named."""
+    if isinstance(error, Ending):
+        return error
+    ending = _classify(error)
+    ending.__cause__ = error
+    return ending
+
+
+def _classify(error: BaseException) -> Ending:
+    text = _first_line(error)
+    if _is_disk_full(error):
+        return Ending(Reason.DISK_FULL, f"the disk is full: {text}")
+    if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+        return Ending(Reason.HOST_MEMORY, f"the host ran out of memory: {text or type(error).__name__}")
+    kind = type(error).__name__
+    if kind == "ResourceExhaustedError":
+        return Ending(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
+    if kind == "DataLossError":
+        return Ending(Reason.BAD_DATASET, f"a TFRecord file is damaged: {text}. Write the dataset again")
+    return Ending(Reason.ERROR, f"{kind}: {text}")
+
+
+def _is_disk_full(error: BaseException) -> bool:
+    return (isinstance(error, OSError) and error.errno == errno.ENOSPC) or "No space left on device" in str(error)
+
+
+def _first_line(error: BaseException) -> str:
+    """The line that says it: for a graph's error the one with the cause, not the banner above it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    cause = [line for line in lines if "OOM when allocating" in line or "Error:" in line]
+    return (cause or lines or [""])[0][:500]
+
+
+_SHAPE = re.compile(r"OOM when allocating tensor with shape\[([\d,]*)\] and type (\w+) on (\S+) by allocator (\S+)")
+_NODE = re.compile(r"\{\{node ([^}]+)\}\}")
+_REQUEST = re.compile(
+    r"Allocator \((?P<allocator>[^)]+)\) ran out of memory trying to allocate (?P<size>[\d.]+)(?P<unit>[KMGT]?i?B)"
+    r" \(rounded to (?P<rounded>\d+)\)(?: ?requested by op (?P<op>\S+))?"
+)
+_STATS = re.compile(r"^.*?Limit:\s+(\d+)\s*\n.*?InUse:\s+(\d+)\s*\n.*?MaxInUse:\s+(\d+)", re.M)
+
+
+def allocator_stats(error_text: str, log_tail: str, counters: dict[str, int | None]) -> AllocatorStats:
+    """The failed request, from what the allocator printed last and what the exception says; counters fill the gaps."""
+    requests = list(_REQUEST.finditer(log_tail))
+    request = requests[-1] if requests else None
+    stats = _STATS.findall(log_tail, request.end() if request else len(log_tail))
+    limit, in_use, peak = map(int, stats[-1]) if stats else (counters["limit"], None, counters["peak"])
+    shape = _SHAPE.search(error_text)
+    node = _NODE.search(error_text)
+    return AllocatorStats(
+        limit=limit,
+        in_use=in_use,
+        peak=peak,
+        requested=int(request["rounded"]) if request else None,
+        requested_shape=f"[{shape[1]}] {shape[2]}" if shape else None,
+        requested_op=(request and request["op"]) or (node[1] if node else None),
+        allocator=request["allocator"] if request else (shape[4] if shape else None),
+    )
+
+
+def log_tail(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - LOG_TAIL_BYTES))
+        return file.read().decode(errors="replace")

@@ -1,0 +1,80 @@
+"""The OD API's own input pipelines."""
+
+import copy
+from typing import Any
+
+import tensorflow as tf
+from object_detection import inputs
+
+from services.domain.contract import Reason
+from worker.trainer.endings import Ending
+from worker.trainer.preflight import classes_of, record_files
+
+EXAMPLES_CHECKED = 1000  # of each split: a second's reading, enough to find a systematic mistake
+
+# The OD API's input functions are graph code throughout. Converting them with AutoGraph changes no operation
+# and was most of the time to build a pipeline.
+_train_input = tf.autograph.experimental.do_not_convert(inputs.train_input)
+_eval_input = tf.autograph.experimental.do_not_convert(inputs.eval_input)
+
+
+def training(config: Any, model: Any, micro_batch: int) -> tf.data.Dataset:
+    """Endless (features, labels) of `micro_batch` images."""
+    dataset = _train_input(
+        config.train_config,
+        config.train_input_reader,
+        config.model,
+        model=model,
+        params={"batch_size": micro_batch},
+    )
+    return dataset.repeat()
+
+
+def evaluation(config: Any, model: Any) -> tf.data.Dataset:
+    """The validation images once, one at a time, in a fixed order, with the originals for drawing.
+
+    One at a time whatever the config says: originals of different sizes make no batch, and a last batch that is not
+    full would be dropped.
+    """
+    reader = copy.deepcopy(config.eval_input_reader[0])
+    reader.shuffle = False
+    reader.num_readers = 1
+    reader.num_epochs = 1
+    eval_config = copy.deepcopy(config.eval_config)
+    eval_config.retain_original_images = True
+    return _eval_input(eval_config, reader, config.model, model=model, params={"batch_size": 1})
+
+
+def check_examples(config: Any) -> None:
+    """The first examples of each split hold what the model is to learn: an image, known classes, masks if asked for.
+
+    The OD API would train on: an unknown class becomes a row of zeros, a missing mask an empty one.
+    """
+    readers = {"train_input_reader": config.train_input_reader}
+    readers |= {f"eval_input_reader[{n}]": reader for n, reader in enumerate(config.eval_input_reader)}
+    for name, reader in readers.items():
+        records = tf.data.TFRecordDataset(record_files(reader)).take(EXAMPLES_CHECKED)
+        for number, record in enumerate(records):
+            problem = _problem_of(record.numpy(), classes_of(config), reader.load_instance_masks)
+            if problem:
+                raise Ending(Reason.BAD_DATASET, f"{name}: record {number}: {problem}")
+
+
+def _problem_of(record: bytes, num_classes: int, needs_masks: bool) -> str | None:
+    try:
+        features = tf.train.Example.FromString(record).features.feature
+    except Exception as error:  # protobuf's DecodeError is of another class in each of its runtimes
+        return f"is not a tf.train.Example ({error})"
+    if not features["image/encoded"].bytes_list.value:
+        return "has no image (image/encoded)"
+    labels = features["image/object/class/label"].int64_list.value
+    wrong = [label for label in labels if not 1 <= label <= num_classes]
+    if wrong:
+        return f"has class {wrong[0]} (image/object/class/label), but the classes are 1 to {num_classes}"
+    boxes = len(features["image/object/bbox/xmin"].float_list.value)
+    if len(labels) != boxes:
+        return f"has {boxes} boxes and {len(labels)} classes"
+    masks = len(features["image/object/mask"].bytes_list.value)
+    if needs_masks and masks != boxes:
+        return f"has {boxes} boxes and {masks} masks (image/object/mask)"
+    return None

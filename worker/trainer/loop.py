@@ -1,0 +1,219 @@
+"""An attempt from the first import of the OD API to the exported model. Reads top to bottom.
+
+Import this module only after `compat.install()`.
+"""
+
+import gc
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from services.domain.contract import (
+    CHECKPOINTS_DIR,
+    EXPORT_DIR,
+    SUMMARIES_DIR,
+    AttemptSpec,
+    EventKind,
+    Phase,
+    Reason,
+)
+from worker.trainer import export, model
+from worker.trainer import input as inputs_of
+from worker.trainer.checkpoints import Checkpoints
+from worker.trainer.device import Memory
+from worker.trainer.endings import Ending, Stopped
+from worker.trainer.evaluate import Evaluation
+from worker.trainer.progress import Progress
+from worker.trainer.report import Reporter, host_memory
+from worker.trainer.step import Losses, TrainStep
+from worker.trainer.stopping import StopRequest
+
+
+class Attempt:
+    """One trainer process under one plan."""
+
+    def __init__(
+        self, spec: AttemptSpec, config: Any, reporter: Reporter, memory: Memory, progress: Progress, stop: StopRequest
+    ) -> None:
+        self.spec = spec
+        self.config = config
+        self.reporter = reporter
+        self.memory = memory
+        self.progress = progress
+        self.stop = stop
+        self.job_dir = Path(spec.job_dir)
+        self.batch = config.train_config.batch_size
+        self.micro_batch = spec.micro_batch or self.batch
+        self.steps = config.train_config.num_steps
+
+    def run(self) -> None:
+        self._build()
+        self._start()
+        if self.progress.step < self.steps:
+            self._train()
+        self._evaluate_at_end()
+        self._export()
+
+    def _build(self) -> None:
+        self.reporter.phase(Phase.BUILDING)
+        inputs_of.check_examples(self.config)
+        self.model = model.build(self.config, is_training=True)
+        self.step = TrainStep(self.config, self.model, accumulation=self.batch // self.micro_batch)
+        self.iterator = iter(inputs_of.training(self.config, self.model, self.micro_batch))
+        self.reporter.phase(Phase.TRACING)
+        # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
+        warm_up = threading.Thread(target=lambda: next(self.iterator), daemon=True)
+        warm_up.start()
+        self.step.trace(self.iterator)
+        warm_up.join()
+
+    def _start(self) -> None:
+        """Go on from the newest checkpoint, or from the one to fine-tune, or from nothing."""
+        folder = self.job_dir / CHECKPOINTS_DIR / self.spec.architecture
+        self.checkpoints = Checkpoints(folder, self.step, keep=self.spec.keep_checkpoints, reporter=self.reporter)
+        resumed = self.checkpoints.resume(self.spec.resume)
+        if resumed is not None:
+            self.progress.step = self.progress.saved_step = resumed
+        elif self.config.train_config.fine_tune_checkpoint:
+            model.warm_start(self.model, self.config.train_config)
+        # The same seed at another step would show the same images again.
+        tf.random.set_seed(self.spec.seed + self.progress.step)
+        self.evaluation = self._evaluation()
+        self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps, resumed=resumed is not None)
+
+    def _evaluation(self) -> Evaluation | None:
+        if not self.config.eval_input_reader:
+            return None
+        return Evaluation(
+            self.config, self.model, samples=self.spec.sample_images, reporter=self.reporter, memory=self.memory
+        )
+
+    def _train(self) -> None:
+        with tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "train")).as_default():
+            meter = Meter(self)
+            last_save = time.monotonic()
+            while self.progress.step < self.steps:
+                losses = self.step(self.iterator)
+                self.progress.step += 1
+                step = self.progress.step
+                meter.count(losses)
+                if self.stop.asked:
+                    self._save(meter)
+                    raise Stopped(f"stopped on request after step {step}, which was saved")
+                due = time.monotonic() - last_save >= self.spec.checkpoint_every_s
+                evaluate = self._evaluation_is_due(step)
+                if step % self.spec.checkpoint_every_steps == 0 or due or evaluate or step == self.steps:
+                    self._save(meter)
+                    last_save = time.monotonic()
+                if evaluate:
+                    self._evaluate()
+                    meter.restart()
+
+    def _evaluation_is_due(self, step: int) -> bool:
+        """Between segments; the one after the last step is asked for by itself."""
+        every = self.spec.evaluate_every_steps
+        return self.evaluation is not None and every > 0 and step % every == 0 and step < self.steps
+
+    def _save(self, meter: "Meter") -> None:
+        """Never saves weights that a NaN has reached."""
+        meter.report()
+        self.reporter.phase(Phase.SAVING, step=self.progress.step)
+        self.progress.saved_step = self.checkpoints.save()
+        self.reporter.event(EventKind.CHECKPOINT, step=self.progress.step)
+        self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps)
+        meter.restart()
+
+    def _evaluate(self) -> None:
+        assert self.evaluation is not None
+        with self._averaged_weights():
+            self.progress.metrics = self.evaluation.run(self.progress.step)
+        writer = tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "eval"))
+        with writer.as_default(step=self.progress.step):
+            for name, value in self.progress.metrics.items():
+                tf.summary.scalar(name, value)
+        writer.close()
+
+    def _evaluate_at_end(self) -> None:
+        if self.evaluation and self.spec.evaluate_at_end:
+            self._evaluate()
+
+    def _export(self) -> None:
+        if not self.spec.export:
+            return
+        self.reporter.phase(Phase.EXPORTING, step=self.progress.step)
+        with self._averaged_weights():
+            self.evaluation = None
+            gc.collect()
+            export.export(self.config, self.model, self.job_dir / EXPORT_DIR)
+        self.progress.export = EXPORT_DIR
+
+    @contextmanager
+    def _averaged_weights(self) -> Iterator[None]:
+        """The moving average in place of the weights, where the config keeps one."""
+        if not self.config.train_config.optimizer.use_moving_average:
+            yield
+            return
+        self.step.swap_averages()
+        try:
+            yield
+        finally:
+            self.step.swap_averages()
+
+
+class Meter:
+    """Turns finished steps into `step` events and TensorBoard summaries, a few a minute rather than all of them.
+
+    Fetching a loss waits for the device, so it happens only when there is something to report.
+    """
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._last: list[Losses] | None = None
+        self._reported_step: int | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Time spent on something else than training does not count."""
+        self._since = time.monotonic()
+        self._steps = 0
+
+    def count(self, losses: list[Losses]) -> None:
+        self._last = losses
+        self._steps += 1
+        first = self._reported_step is None
+        if first or time.monotonic() - self._since >= self._attempt.spec.report_every_s:
+            self.report()
+
+    def report(self) -> None:
+        """Report the last step, once; ends the attempt where a loss is not a number."""
+        attempt = self._attempt
+        step = attempt.progress.step
+        if self._last is None or self._reported_step == step:
+            return
+        losses = {name: sum(float(part[name]) for part in self._last) / len(self._last) for name in self._last[0]}
+        elapsed = time.monotonic() - self._since
+        bad = [name for name, value in losses.items() if not math.isfinite(value)]
+        if bad:
+            raise Ending(
+                Reason.NAN_LOSS,
+                f"{bad[0]} became {losses[bad[0]]} at or before step {step}: lower the learning rate, clip gradients "
+                f"(train_config.gradient_clipping_by_norm), or check the boxes of the dataset",
+            )
+        figures = {
+            "learning_rate": attempt.step.learning_rate(),
+            "images_per_s": round(self._steps * attempt.batch / elapsed, 3),
+            "step_s": round(elapsed / self._steps, 4),
+        }
+        device = attempt.memory.info()
+        attempt.reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host_memory())
+        for name, value in {**losses, **figures, "device_memory": device["current"]}.items():
+            tf.summary.scalar(name, value, step=step)
+        tf.summary.flush()
+        self._reported_step = step
+        self.restart()

@@ -1,0 +1,46 @@
+"""The detection model that a pipeline.config describes, built by the OD API, and its warm start."""
+
+from typing import Any
+
+import tensorflow as tf
+from object_detection import model_lib_v2
+from object_detection.builders import model_builder
+from object_detection.utils import config_util
+
+from services.domain.contract import Reason
+from worker.trainer.endings import Ending
+
+
+def build(config: Any, *, is_training: bool) -> Any:
+    """The DetectionModel; its variables come into being when it is first traced."""
+    # The OD API honours use_bfloat16 on TPUs only. The policy is global, so it is set for every build.
+    policy = "mixed_bfloat16" if is_training and config.train_config.use_bfloat16 else "float32"
+    tf.keras.mixed_precision.set_global_policy(policy)
+    try:
+        return model_builder.build(config.model, is_training=is_training, add_summaries=False)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Ending(Reason.BAD_CONFIG, f"the OD API cannot build this model: {error}") from error
+
+
+def set_training(model: Any, is_training: bool) -> None:
+    """What the OD API's own loops set before they trace a function of the model."""
+    model._is_training = is_training
+    tf.compat.v1.keras.backend.set_learning_phase(is_training)
+
+
+def warm_start(model: Any, train_config: Any) -> None:
+    """Load `fine_tune_checkpoint` into the model, whose variables must exist. All that it should fill must match."""
+    path = train_config.fine_tune_checkpoint
+    config_util.update_fine_tune_checkpoint_type(train_config)
+    kind = train_config.fine_tune_checkpoint_type
+    try:
+        model_lib_v2.load_fine_tune_checkpoint(
+            model, path, kind, train_config.fine_tune_checkpoint_version, False, None, False
+        )
+    except (AssertionError, ValueError, TypeError, OSError, tf.errors.OpError) as error:
+        first = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
+        raise Ending(
+            Reason.BAD_CHECKPOINT,
+            f"the checkpoint {path!r} does not fit this model as a {kind!r} checkpoint: {first}. "
+            f"Use one of the same backbone, or none",
+        ) from None

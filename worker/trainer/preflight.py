@@ -1,0 +1,104 @@
+"""What can be checked before TensorFlow is imported: within a second, with the file and the field named."""
+
+import glob
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+
+from services.domain import pipeline_config, tfrecord
+from services.domain.contract import CONFIG_FILE, AttemptSpec, Reason
+from services.domain.pipeline_config import messages
+from worker.trainer.endings import Ending
+
+
+def read_config(attempt_dir: Path) -> Any:
+    """The attempt's pipeline.config, parsed with the real schema and checked for our three families."""
+    path = attempt_dir / CONFIG_FILE
+    try:
+        config = pipeline_config.parse(path.read_text(encoding="utf-8"))
+        pipeline_config.check(config)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Ending(Reason.BAD_CONFIG, f"{CONFIG_FILE} cannot be read: {error}") from None
+    except pipeline_config.ConfigError as error:
+        raise Ending(Reason.BAD_CONFIG, f"{CONFIG_FILE}: {error}") from None
+    return config
+
+
+def check(spec: AttemptSpec, config: Any) -> None:
+    """Everything the attempt will open is there and fits; the first thing that does not ends the attempt."""
+    batch = config.train_config.batch_size
+    if spec.micro_batch and batch % spec.micro_batch:
+        raise Ending(
+            Reason.BAD_SPEC, f"micro_batch: {spec.micro_batch} does not divide train_config.batch_size {batch}"
+        )
+    check_records("train_input_reader", config.train_input_reader)
+    for number, reader in enumerate(config.eval_input_reader):
+        check_records(f"eval_input_reader[{number}]", reader)
+        check_label_map(f"eval_input_reader[{number}]", reader, classes_of(config))
+    check_label_map("train_input_reader", config.train_input_reader, classes_of(config))
+    check_checkpoint(config.train_config.fine_tune_checkpoint)
+
+
+def classes_of(config: Any) -> int:
+    return int(getattr(config.model, config.model.WhichOneof("model")).num_classes)
+
+
+def record_files(reader: Any) -> list[str]:
+    """The files an `input_path` names, with the OD API's wildcards."""
+    return sorted(file for pattern in reader.tf_record_input_reader.input_path for file in glob.glob(pattern))
+
+
+def check_records(field: str, reader: Any) -> int:
+    """All files are there, are whole, and hold at least one record between them; returns how many."""
+    paths = reader.tf_record_input_reader.input_path
+    if not paths:
+        raise Ending(Reason.BAD_DATASET, f"{field}.tf_record_input_reader.input_path: no file is named")
+    for pattern in paths:
+        if not glob.glob(pattern):
+            raise Ending(Reason.BAD_DATASET, f"{field}: there is no file {pattern!r}")
+    try:
+        records = sum(tfrecord.scan(Path(file), allow_empty=True).records for file in record_files(reader))
+    except tfrecord.DatasetError as error:
+        raise Ending(Reason.BAD_DATASET, f"{field}: {error}") from None
+    if not records:
+        raise Ending(Reason.BAD_DATASET, f"{field}: the dataset is empty, {', '.join(paths)} hold no record")
+    return records
+
+
+def check_label_map(field: str, reader: Any, num_classes: int) -> None:
+    """Ids are 1 … num_classes, each once and named: anything else trains on wrong classes in silence."""
+    where = f"{field}.label_map_path"
+    path = Path(reader.label_map_path)
+    try:
+        items = text_format.Parse(path.read_text(), messages.message("string_int_label_map_pb2", "StringIntLabelMap")())
+    except OSError as error:
+        raise Ending(Reason.BAD_DATASET, f"{where}: {path} cannot be read: {error.strerror}") from None
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise Ending(Reason.BAD_DATASET, f"{where}: {path.name} is not a label map: {error}") from None
+    ids = [item.id for item in items.item]
+    twice = [i for i, count in Counter(ids).items() if count > 1]
+    if twice:
+        raise Ending(Reason.BAD_DATASET, f"{where}: id {twice[0]} occurs twice in {path.name}")
+    if sorted(ids) != list(range(1, num_classes + 1)):
+        raise Ending(
+            Reason.BAD_DATASET,
+            f"{where}: {path.name} has {len(ids)} classes with ids {_short(sorted(ids))}, the model has "
+            f"num_classes {num_classes}: they must be 1 to {num_classes}",
+        )
+    unnamed = [item.id for item in items.item if not (item.name or item.display_name)]
+    if unnamed:
+        raise Ending(Reason.BAD_DATASET, f"{where}: id {unnamed[0]} has no name in {path.name}")
+
+
+def check_checkpoint(prefix: str) -> None:
+    if prefix and not Path(prefix + ".index").exists():
+        raise Ending(
+            Reason.BAD_CHECKPOINT,
+            f"train_config.fine_tune_checkpoint: there is no checkpoint {prefix!r} (no file {prefix}.index)",
+        )
+
+
+def _short(ids: list[int]) -> str:
+    return str(ids) if len(ids) <= 8 else f"[{ids[0]}, {ids[1]}, … {ids[-1]}]"

@@ -1,0 +1,14 @@
+"""How far an attempt got: what its outcome says, whatever the end."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Progress:
+    step: int = 0  # completed
+    saved_step: int | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    export: str | None = None
+
+    def has_unsaved(self) -> bool:
+        return self.step > (self.saved_step or 0)

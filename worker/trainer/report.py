@@ -1,0 +1,81 @@
+"""What the trainer tells the world: `events.jsonl` as it goes, `outcome.json` once at the end."""
+
+import json
+import os
+import resource
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from services.domain.contract import EVENTS_FILE, OUTCOME_FILE, SAMPLES_DIR, EventKind, Outcome, Phase
+
+
+class Reporter:
+    """Writes into one attempt directory. Each event is one `write` of a whole line, so a reader never sees half."""
+
+    def __init__(self, attempt_dir: Path) -> None:
+        self.attempt_dir = attempt_dir
+        self.phase_now = Phase.CHECKING
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+        self._ended = False
+        (attempt_dir / OUTCOME_FILE).unlink(missing_ok=True)
+        self._events = os.open(attempt_dir / EVENTS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def event(self, kind: EventKind, **fields: Any) -> None:
+        line = json.dumps({"kind": kind, "time": round(time.time(), 3), **fields}, allow_nan=False)
+        with self._lock:
+            os.write(self._events, line.encode() + b"\n")
+
+    def phase(self, phase: Phase, **fields: Any) -> None:
+        self.phase_now = phase
+        self.event(EventKind.PHASE, phase=phase, **fields)
+
+    def warning(self, message: str) -> None:
+        self.event(EventKind.WARNING, message=message)
+
+    def seconds(self) -> float:
+        return round(time.monotonic() - self._started, 3)
+
+    def sample_path(self, name: str) -> Path:
+        folder = self.attempt_dir / SAMPLES_DIR
+        folder.mkdir(exist_ok=True)
+        return folder / name
+
+    def outcome(self, outcome: Outcome) -> bool:
+        """Write the outcome, durably and in one piece. Only the first call counts; returns whether it was this one."""
+        with self._lock:
+            if self._ended:
+                return False
+            self._ended = True
+        self.event(EventKind.OUTCOME, reason=outcome.reason, message=outcome.message, step=outcome.step)
+        os.fsync(self._events)
+        write_durably(self.attempt_dir / OUTCOME_FILE, outcome.to_json())
+        return True
+
+
+def write_durably(path: Path, text: str) -> None:
+    """A reader sees the old content or all of the new, also after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def host_memory() -> dict[str, int]:
+    """This process's resident bytes, now and at most."""
+    with open("/proc/self/statm") as statm:
+        pages = int(statm.read().split()[1])
+    return {"current": pages * resource.getpagesize(), "peak": host_peak_bytes()}
+
+
+def host_peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,157 @@
+"""One training step: micro-batches, accumulated gradients, one update. Traced once."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import tensorflow as tf
+from object_detection import model_lib, model_lib_v2
+from object_detection.builders import optimizer_builder
+from tensorflow.python.ops import resource_variable_ops
+from tf_slim import filter_variables
+
+from services.domain.contract import Reason
+from worker.trainer.endings import Ending
+from worker.trainer.model import set_training
+
+Losses = dict[str, tf.Tensor]
+
+
+class TrainStep:
+    """`batch = micro_batch × accumulation` images make one update.
+
+    The gradient is the mean over the micro-batches. That equals the gradient of the whole batch where the loss
+    is a mean over images (two-stage models); where it is normalised over the batch (EfficientDet divides by the
+    matched anchors of the batch) or batch statistics are used, each micro-batch is normalised by itself.
+    """
+
+    def __init__(self, config: Any, model: Any, *, accumulation: int) -> None:
+        self.model = model
+        self.accumulation = accumulation
+        self.global_step = tf.Variable(0, trainable=False, dtype=tf.int64, name="global_step")
+        self.traces = 0
+        self._train_config = config.train_config
+        self._build_optimizer()
+        self._variables: list[tf.Variable] = []
+        self._sums: list[tf.Variable] = []
+        self._whole = tf.function(self._whole_step, autograph=False)
+        self._micro = tf.function(self._micro_step, autograph=False)
+        self._apply = tf.function(self._apply_sums, autograph=False)
+
+    def trace(self, iterator: Iterator[Any]) -> None:
+        """Build the graph, and with it all variables (weights, slots, sums), without running it."""
+        if self.accumulation == 1:
+            self._whole.get_concrete_function(iterator)
+        else:
+            self._micro.get_concrete_function(iterator)
+            self._apply.get_concrete_function()
+
+    def __call__(self, iterator: Iterator[Any]) -> list[Losses]:
+        """One update; returns the losses of each micro-batch, not yet fetched from the device."""
+        if self.accumulation == 1:
+            return [self._whole(iterator)]
+        losses = [self._micro(iterator) for _ in range(self.accumulation)]
+        self._apply()
+        return losses
+
+    def learning_rate(self) -> float:
+        rate = self._learning_rate
+        return float(rate() if callable(rate) else rate)
+
+    def swap_averages(self) -> None:
+        """Exchange the weights and their moving averages; twice restores them bit for bit."""
+        for variable in self.optimizer._model_weights:
+            average = self.optimizer.get_slot(variable, "average")
+            weight = variable.read_value()
+            variable.assign(average)
+            average.assign(weight)
+
+    def _build_optimizer(self) -> None:
+        try:
+            self.optimizer, (self._learning_rate,) = optimizer_builder.build(
+                self._train_config.optimizer, global_step=self.global_step
+            )
+        except ValueError as error:
+            raise Ending(Reason.BAD_CONFIG, f"train_config.optimizer: {error}") from error
+
+    def _whole_step(self, iterator: Iterator[Any]) -> Losses:
+        with _variables_made_eagerly():
+            gradients, losses = self._gradients(*next(iterator))
+            self._update(gradients)
+        return losses
+
+    def _micro_step(self, iterator: Iterator[Any]) -> Losses:
+        with _variables_made_eagerly():
+            gradients, losses = self._gradients(*next(iterator))
+            self._sums = self._sums or [
+                tf.Variable(lambda v=v: tf.zeros(v.shape, v.dtype), trainable=False) for v in self._variables
+            ]
+        for total, gradient in zip(self._sums, gradients, strict=True):
+            total.assign_add(gradient / self.accumulation)
+        return losses
+
+    def _apply_sums(self) -> None:
+        with _variables_made_eagerly():
+            self._update([total.read_value() for total in self._sums])
+        for total in self._sums:
+            total.assign(tf.zeros_like(total))
+
+    def _gradients(self, features: dict[str, tf.Tensor], labels: dict[str, tf.Tensor]) -> tuple[list[Any], Losses]:
+        self.traces += 1
+        set_training(self.model, True)
+        config = self._train_config
+        labels = model_lib.unstack_batch(labels, unpad_groundtruth_tensors=config.unpad_groundtruth_tensors)
+        with tf.GradientTape() as tape:
+            losses, _ = model_lib_v2._compute_losses_and_predictions_dicts(
+                self.model,
+                features,
+                labels,
+                training_step=self.global_step,
+                add_regularization_loss=config.add_regularization_loss,
+            )
+            total = losses["Loss/total_loss"]
+        self._variables = self._chosen_variables()
+        return tape.gradient(total, self._variables, unconnected_gradients="zero"), losses
+
+    def _chosen_variables(self) -> list[tf.Variable]:
+        """Trainable variables less `freeze_variables`, which the OD API's TF2 loop ignores."""
+        config = self._train_config
+        chosen = filter_variables(
+            self.model.trainable_variables,
+            include_patterns=list(config.update_trainable_variables) or None,
+            exclude_patterns=list(config.freeze_variables) or None,
+        )
+        if not chosen:
+            raise Ending(Reason.BAD_CONFIG, "train_config.freeze_variables: nothing is left to train")
+        return list(chosen)
+
+    def _update(self, gradients: list[Any]) -> None:
+        self._create_averages()
+        if self._train_config.gradient_clipping_by_norm > 0:
+            gradients, _ = tf.clip_by_global_norm(gradients, self._train_config.gradient_clipping_by_norm)
+        self.optimizer.apply_gradients(zip(gradients, self._variables, strict=True))
+        self.global_step.assign_add(1)
+
+    def _create_averages(self) -> None:
+        if self._train_config.optimizer.use_moving_average and not self.optimizer.has_shadow_copy:
+            self.optimizer.shadow_copy(self.model)
+
+
+_VARIABLE_ARGUMENTS = ("initial_value", "trainable", "name", "dtype", "constraint", "synchronization", "aggregation")
+
+
+def _variables_made_eagerly() -> AbstractContextManager[None]:
+    """Variables that a traced function makes on its way come into being outside its graph.
+
+    `tf.function` traces everything a second time when it saw a variable made: half a minute for nothing, since
+    weights and slots are made once, whoever comes first.
+    """
+
+    def make(next_creator: Any, **arguments: Any) -> tf.Variable:
+        with tf.init_scope():
+            return resource_variable_ops.ResourceVariable(
+                **{name: arguments[name] for name in _VARIABLE_ARGUMENTS if name in arguments},
+                shape=arguments.get("shape"),
+            )
+
+    return tf.variable_creator_scope(make)
