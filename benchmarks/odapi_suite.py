@@ -5,7 +5,7 @@ failed and was skipped, and for each failure why. Failures that say nothing abou
 listed in KNOWN with the reason. Exits with 0 where `builders.model_builder_tf2_test` passes wholly and KNOWN explains
 every other failure.
 
-    python benchmarks/odapi_suite.py                    # about 40 minutes on one core
+    python benchmarks/odapi_suite.py                    # about 10 minutes on one core
     python benchmarks/odapi_suite.py --only 'builders.*'
     python benchmarks/odapi_suite.py --jobs 2 --json result.json
 
@@ -14,6 +14,8 @@ Left out, because they can say nothing here: `*_tf1_test` (they need TensorFlow 
 
 import argparse
 import collections
+import concurrent.futures
+import contextlib
 import fnmatch
 import importlib
 import importlib.util
@@ -39,10 +41,53 @@ MUST_PASS = "builders.model_builder_tf2_test"
 LEFT_OUT = {
     "*_tf1_test": "TensorFlow 1 only",
     "nets.*": "the slim networks of TensorFlow 1",
+    "deployment.*": "the slim networks of TensorFlow 1",
+    "builders.model_builder_test": "the abstract base of model_builder_tf2_test, which runs its tests",
+    "dataset_tools.context_rcnn.*": "needs Apache Beam",
+    **dict.fromkeys(
+        ("*center_net*", "*deepmac*", "*context_rcnn*", "*rfcn*", "*mobilenet*", "*hourglass*", "*ssd_resnet*"),
+        "other families of models (CenterNet, DeepMAC, Context R-CNN, R-FCN, SSD with MobileNet or ResNet)",
+    ),
 }
 
-# Pattern of test: why its failure does not matter here.
-KNOWN: dict[str, str] = {}
+_NO_DATA = "the package on PyPI lacks the file that this test reads"
+_CONVERTER = "a converter to TFRecords, which nothing here uses"
+
+# Pattern of test, beginning with its whole module: what its error says, and why that does not touch training,
+# evaluation or export. A test that fails in another way than it says here is not explained.
+KNOWN = {
+    "builders.dataset_builder_test.*sequence_example*": ("pet_label_map.pbtxt", _NO_DATA),
+    "builders.decoder_builder_test.*sequence_example*": ("pet_label_map.pbtxt", _NO_DATA),
+    "core.densepose_ops_test.*.test_horizontal_flip": ("UV_symmetry_transforms.mat", _NO_DATA),
+    "core.target_assigner_test.CenterNetIOU*.test_exponent": ("within 7 places", "CenterNet; 0.6 against 0.59999996"),
+    "dataset_tools.create_coco_tf_record_test.*_with_*": ("got a boolean", f"{_CONVERTER}; protobuf wants integers"),
+    "dataset_tools.create_coco_tf_record_test.*": ("data type: (1, 1, 3), <f8", "the test gives Pillow floats"),
+    "dataset_tools.create_kitti_tf_record_test.*": ("data type: (1, 1, 3), <f8", "the test gives Pillow floats"),
+    "dataset_tools.create_pascal_tf_record_test.import": (
+        "'data_dir' is defined twice",
+        f"{_CONVERTER}; create_kitti_tf_record, imported before, has the same flags",
+    ),
+    "dataset_tools.seq_example_util_test.*": (
+        "could not be broadcast",
+        f"{_CONVERTER}; numpy 1.25 ended the comparison of an array with []",
+    ),
+    "metrics.oid_vrd_challenge_evaluation_utils_test.*": (
+        "to a TensorFlow DType",
+        "visual relations; the test compares by an assert helper of TensorFlow that has changed",
+    ),
+    "model_lib_tf2_test.*": ("samples/configs", f"{_NO_DATA}; trainer_vs_stock.py runs the train_loop that it tests"),
+    "models.keras_models.inception_resnet_v2_tf2_test.*.test_variable_count": (
+        "expected axis 3",
+        "an image of 40x40 leaves the network with VALID padding, which detectors do not use, an empty feature map",
+    ),
+    "models.keras_models.resnet_v1_tf2_test.*": ("no attribute 'ResNet'", "ResNet-18 and -34, of CenterNet only"),
+    "utils.ops_test.*.test_filter_groundtruth*": ("np.string_", "removed in numpy 2; only the test uses it"),
+    "utils.visualization_utils_test.*_image_summary": (
+        "tostring_rgb",
+        "removed in Matplotlib 3.10; no model calls these summaries",
+    ),
+    "utils.visualization_utils_test.*.test_draw_bounding_boxes_on_image_tensors*": ("test_images", _NO_DATA),
+}
 
 
 @dataclass
@@ -50,15 +95,23 @@ class ModuleResult:
     module: str
     seconds: float = 0.0
     passed: int = 0
-    skipped: int = 0
+    skipped: list[str] = field(default_factory=list)  # the reason of each
     failures: dict[str, str] = field(default_factory=dict)  # test: why, in one line
 
     def unexplained(self) -> list[str]:
-        return [test for test in self.failures if explanation(test) is None]
+        return [test for test, why in self.failures.items() if explanation(test, why) is None]
 
 
-def explanation(test: str) -> str | None:
-    return next((why for pattern, why in KNOWN.items() if fnmatch.fnmatch(test, pattern)), None)
+def explanation(test: str, why: str) -> str | None:
+    known = (reason for pattern, (says, reason) in KNOWN.items() if says in why and fnmatch.fnmatch(test, pattern))
+    return next(known, None)
+
+
+def no_longer_failing(results: list[ModuleResult]) -> list[str]:
+    """What KNOWN lists of the modules that were run, and need not any more."""
+    ran = [pattern for pattern in KNOWN if any(pattern.startswith(result.module + ".") for result in results)]
+    failures = [test for result in results for test in result.failures]
+    return [pattern for pattern in ran if not fnmatch.filter(failures, pattern)]
 
 
 def main() -> int:
@@ -79,11 +132,11 @@ def select(only: str) -> tuple[list[str], collections.Counter[str]]:
     files = sorted(Path(folder).rglob("*_test.py"))
     names = [".".join(file.relative_to(folder).with_suffix("").parts) for file in files]
     chosen, left_out = [], collections.Counter[str]()
-    for name in names:
+    for name in fnmatch.filter(names, only):
         why = next((why for pattern, why in LEFT_OUT.items() if fnmatch.fnmatch(name, pattern)), None)
         if why:
             left_out[why] += 1
-        elif fnmatch.fnmatch(name, only):
+        else:
             chosen.append(name)
     return chosen, left_out
 
@@ -97,16 +150,16 @@ def run_all(modules: list[str], *, jobs: int, timeout: float) -> list[ModuleResu
     def run_some() -> None:
         with tempfile.TemporaryDirectory(prefix="odapi-") as scratch:
             worker = Worker(Path(scratch))
-            while not waiting.empty():
-                results.append(worker.run(waiting.get(), timeout))
-                progress(results[-1], len(results), len(modules))
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    result = worker.run(waiting.get_nowait(), timeout)
+                    results.append(result)
+                    progress(result, len(results), len(modules))
             worker.close()
 
-    threads = [threading.Thread(target=run_some) for _ in range(min(jobs, len(modules)))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for future in [pool.submit(run_some) for _ in range(jobs)]:
+            future.result()
     return sorted(results, key=lambda result: result.module)
 
 
@@ -127,9 +180,9 @@ class Worker:
             print(module, file=process.stdin, flush=True)
             while (message := json.loads(process.stdout.readline() or "null")) != {"done": True}:
                 if message is None:
+                    status = process.wait()
                     late = time.monotonic() - started >= timeout
-                    why = f"took longer than {timeout:.0f} s" if late else f"the process died ({process.wait()})"
-                    result.failures[running] = why
+                    result.failures[running] = f"took over {timeout:.0f} s" if late else f"the process died ({status})"
                     break
                 running = record(result, message)
         finally:
@@ -162,7 +215,7 @@ def record(result: ModuleResult, message: dict[str, str]) -> str:
         case "passed":
             result.passed += 1
         case "skipped":
-            result.skipped += 1
+            result.skipped.append(message["why"])
         case "failed":
             result.failures[test] = message["why"]
     return test
@@ -216,7 +269,7 @@ class Telling(unittest.TestResult):
 
     def addSkip(self, test: Any, reason: str) -> None:
         if reason != "Not a test.":  # tf.test.TestCase.test_session, which every class inherits
-            self.tell(test.id(), "skipped")
+            self.tell(test.id(), "skipped", why=reason)
 
     def addError(self, test: Any, error: Any) -> None:
         self._fail(test, error)
@@ -244,34 +297,40 @@ def one_line(error: BaseException) -> str:
 
 
 def progress(result: ModuleResult, number: int, of: int) -> None:
-    counts = f"{result.passed} passed, {len(result.failures)} failed, {result.skipped} skipped"
+    counts = f"{result.passed} passed, {len(result.failures)} failed, {len(result.skipped)} skipped"
     print(f"{number:3} of {of}  {result.seconds:6.1f} s  {result.module}: {counts}", file=sys.stderr, flush=True)
 
 
 def print_table(results: list[ModuleResult], left_out: collections.Counter[str]) -> None:
     print(f"{'module':68} passed failed skipped seconds")
     for result in results:
-        counts = f"{result.passed:6} {len(result.failures):6} {result.skipped:7} {result.seconds:7.1f}"
+        counts = f"{result.passed:6} {len(result.failures):6} {len(result.skipped):7} {result.seconds:7.1f}"
         print(f"{result.module:68} {counts}")
     for result in results:
         for test, why in result.failures.items():
-            known = explanation(test)
+            known = explanation(test, why)
             print(f"\n{'known ' if known else 'FAILED'} {test}\n       {why}" + (f"\n       {known}" if known else ""))
-    print("\nskipped: by the tests themselves, most of them as TensorFlow 1 only")
+    for pattern in no_longer_failing(results):
+        print(f"\nKNOWN lists {pattern}, which no longer fails")
+    print("\nskipped by the tests themselves:")
+    for reason, count in collections.Counter(reason for r in results for reason in r.skipped).most_common():
+        print(f"{count:6} tests: {' '.join(reason.split())}")
+    print("left out here:")
     for why, count in left_out.items():
-        print(f"left out: {count} modules, {why}")
+        print(f"{count:6} modules: {why}")
 
 
 def verdict(results: list[ModuleResult]) -> int:
     """The last line, and the exit status."""
-    passed, skipped = sum(r.passed for r in results), sum(r.skipped for r in results)
+    passed, skipped = sum(r.passed for r in results), sum(len(r.skipped) for r in results)
     failed, unexplained = sum(len(r.failures) for r in results), sum(len(r.unexplained()) for r in results)
     explained = "all explained" if not unexplained else f"{unexplained} unexplained"
     must_pass = next((result for result in results if result.module == MUST_PASS), None)
+    wholly = must_pass is not None and must_pass.passed > 0 and not must_pass.failures
     if must_pass:
-        print(f"{MUST_PASS}: {'passes wholly' if must_pass.passed and not must_pass.failures else 'FAILS'}")
+        print(f"{MUST_PASS}: {'passes wholly' if wholly else 'FAILS'}")
     print(f"{passed} passed, {failed} failed{f' ({explained})' if failed else ''}, {skipped} skipped")
-    return 1 if unexplained or (must_pass and must_pass.failures) else 0
+    return 1 if unexplained or (must_pass and not wholly) else 0
 
 
 def _options() -> argparse.Namespace:

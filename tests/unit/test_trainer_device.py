@@ -58,6 +58,7 @@ def test_a_cpu_slot_gets_the_allocator_that_gpus_have_with_its_limit() -> None:
     assert settings["TF_CPU_ALLOCATOR_USE_BFC"] == "1"
     assert settings["TF_CPU_BFC_MEM_LIMIT_IN_MB"] == "1500"
     assert settings["CUDA_VISIBLE_DEVICES"] == "-1"
+    assert settings["TF_ENABLE_ONEDNN_OPTS"] == "0"
 
 
 def test_a_cpu_without_a_limit_keeps_its_own_allocator() -> None:

@@ -37,6 +37,7 @@ class Session:
         self.reporter = Reporter(attempt_dir)
         self.progress = Progress()
         self.memory: device.Memory | None = None
+        self.attempt: object = None
         self.stop = StopRequest(
             has_unsaved=self.progress.has_unsaved,
             before_exit=lambda message: self.end(Stopped(message)),
@@ -68,7 +69,9 @@ class Session:
         from worker.trainer.loop import Attempt
 
         self.memory = device.Memory(spec.device, name, tf.config)
-        Attempt(spec, config, self.reporter, self.memory, self.progress, self.stop).run()
+        # Kept to the end: taking the input pipeline apart can last half a minute, and the process ends without it.
+        attempt = self.attempt = Attempt(spec, config, self.reporter, self.memory, self.progress, self.stop)
+        attempt.run()
 
     def _spec(self) -> AttemptSpec:
         try:

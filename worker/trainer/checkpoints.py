@@ -70,27 +70,30 @@ class Checkpoints:
             for name in reader.get_variable_to_shape_map():
                 reader.get_tensor(name)
             return True
-        except (tf.errors.OpError, ValueError, RuntimeError) as error:
+        except (tf.errors.OpError, LookupError, TypeError, ValueError, RuntimeError) as error:  # by what is damaged
             self._reporter.warning(f"checkpoint {Path(path).name} cannot be read and is passed over: {error}"[:500])
             return False
 
     def _restore(self, path: str) -> None:
-        model_names = _variable_names(path)
         try:
             self._checkpoint.restore(path).assert_consumed()
         except (AssertionError, ValueError, tf.errors.OpError) as error:
             if read_exception(error).reason is Reason.DEVICE_MEMORY:
                 raise
-            first = str(error).strip().splitlines()[0][:300]
             raise Ending(
                 Reason.BAD_CHECKPOINT,
-                f"checkpoint {Path(path).name} ({len(model_names)} variables) is of another model or optimizer and "
-                f"cannot be resumed: {first}. Warm-start from it instead, or start in another folder",
+                f"checkpoint {Path(path).name} is of another model or optimizer and cannot be resumed "
+                f"({_mismatch(str(error))}): warm-start from it instead, or start in another folder",
             ) from None
 
 
-def _variable_names(path: str) -> list[str]:
-    return [name for name, _ in tf.train.list_variables(path) if name.endswith("/.ATTRIBUTES/VARIABLE_VALUE")]
+def _mismatch(error: str) -> str:
+    """What TensorFlow found, in one line: how many objects, and the first variable that it names."""
+    count = re.search(r"Found (\d+) Python objects", error)
+    variable = re.search(r"tf\.Variable '([^']+)'", error)
+    if count and variable:
+        return f"{count[1]} variables of this attempt are not in it, {variable[1]} for one"
+    return " ".join(error.split())[:200]
 
 
 def _number(path: str) -> int:

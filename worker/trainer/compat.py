@@ -25,7 +25,7 @@ def install() -> None:
     _control_flow_names()
     _estimator_names()
     _tensorflow_io_stand_in()
-    _numpy_scalar_aliases()
+    _numpy_aliases()
     _pillow_getsize()
     messages.install()  # protobuf 4 refuses the *_pb2 files as generated
 
@@ -75,13 +75,14 @@ def _tensorflow_io_stand_in() -> None:
     sys.modules.setdefault("tensorflow_io", types.ModuleType("tensorflow_io"))
 
 
-def _numpy_scalar_aliases() -> None:
+def _numpy_aliases() -> None:
     # numpy 1.24 removed the aliases; the COCO metrics use them.
     import numpy as np
 
-    for name, kind in {"bool": bool, "object": object, "float": float, "int": int}.items():
+    # numpy 2 removed NAN; the Pascal VOC and Open Images metrics return it.
+    for name, value in {"bool": bool, "object": object, "float": float, "int": int, "NAN": np.nan}.items():
         if name not in np.__dict__:
-            setattr(np, name, kind)
+            setattr(np, name, value)
 
 
 def _pillow_getsize() -> None:

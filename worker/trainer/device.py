@@ -11,7 +11,12 @@ def environment(device: Device) -> dict[str, str]:
     """What TensorFlow reads from the environment when it is imported, so it must be set before."""
     if device.kind is DeviceKind.CPU:
         # The allocator that GPUs use, on the CPU: it fails at the limit exactly as a card does.
-        slot = {"TF_CPU_ALLOCATOR_USE_BFC": "1", "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(device.memory_limit_mb)}
+        slot = {
+            "TF_CPU_ALLOCATOR_USE_BFC": "1",
+            "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(device.memory_limit_mb),
+            # TensorFlow's oneDNN kernels go on after a failed allocation and die of a segmentation fault.
+            "TF_ENABLE_ONEDNN_OPTS": "0",
+        }
         return {"CUDA_VISIBLE_DEVICES": "-1", **(slot if device.memory_limit_mb else {})}
     growth = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     return {**growth, "TF_GPU_ALLOCATOR": "cuda_malloc_async"} if device.async_allocator else growth
@@ -20,6 +25,8 @@ def environment(device: Device) -> dict[str, str]:
 def prepare_environment(device: Device) -> None:
     os.environ.update(environment(device))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")  # the allocator's dump is logged as information
+    # Virtual machines announce AMX and then trap on it: oneDNN's bfloat16 kernels died of an illegal instruction.
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
 def configure(device: Device, config: Any) -> str:

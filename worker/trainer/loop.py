@@ -51,6 +51,7 @@ class Attempt:
         self.batch = config.train_config.batch_size
         self.micro_batch = spec.micro_batch or self.batch
         self.steps = config.train_config.num_steps
+        self.evaluation: Evaluation | None = None  # built when it is first due, not on the way to the first step
 
     def run(self) -> None:
         self._build()
@@ -84,15 +85,7 @@ class Attempt:
             model.warm_start(self.model, self.config.train_config)
         # The same seed at another step would show the same images again.
         tf.random.set_seed(self.spec.seed + self.progress.step)
-        self.evaluation = self._evaluation()
         self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps, resumed=resumed is not None)
-
-    def _evaluation(self) -> Evaluation | None:
-        if not self.config.eval_input_reader:
-            return None
-        return Evaluation(
-            self.config, self.model, samples=self.spec.sample_images, reporter=self.reporter, memory=self.memory
-        )
 
     def _train(self) -> None:
         with tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "train")).as_default():
@@ -118,7 +111,7 @@ class Attempt:
     def _evaluation_is_due(self, step: int) -> bool:
         """Between segments; the one after the last step is asked for by itself."""
         every = self.spec.evaluate_every_steps
-        return self.evaluation is not None and every > 0 and step % every == 0 and step < self.steps
+        return bool(self.config.eval_input_reader) and every > 0 and step % every == 0 and step < self.steps
 
     def _save(self, meter: "Meter") -> None:
         """Never saves weights that a NaN has reached."""
@@ -130,7 +123,9 @@ class Attempt:
         meter.restart()
 
     def _evaluate(self) -> None:
-        assert self.evaluation is not None
+        self.evaluation = self.evaluation or Evaluation(
+            self.config, self.model, samples=self.spec.sample_images, reporter=self.reporter, memory=self.memory
+        )
         with self._averaged_weights():
             self.progress.metrics = self.evaluation.run(self.progress.step)
         writer = tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "eval"))
@@ -140,7 +135,7 @@ class Attempt:
         writer.close()
 
     def _evaluate_at_end(self) -> None:
-        if self.evaluation and self.spec.evaluate_at_end:
+        if self.config.eval_input_reader and self.spec.evaluate_at_end:
             self._evaluate()
 
     def _export(self) -> None:
