@@ -45,6 +45,7 @@ class Evaluation:
         """Evaluate all validation images; reports an `eval` event and the samples, returns the metrics."""
         self._reporter.phase(Phase.EVALUATING, step=step)
         self._memory.start_segment()
+        held = self._memory.info()["current"]
         started = time.monotonic()
         evaluators = self._evaluators()
         losses: list[dict[str, Any]] = []
@@ -62,6 +63,7 @@ class Evaluation:
             metrics=metrics,
             images=len(losses),
             seconds=round(time.monotonic() - started, 3),
+            device_held=held,
             device_peak=self._memory.segment_peak(),
         )
         return metrics
