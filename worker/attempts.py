@@ -18,8 +18,6 @@ from services.domain.tfrecord import DatasetError
 
 __all__ = ["main", "with_dataset", "write_attempt"]
 
-_HOST_MEMORY_MB = 2048  # given to the input pipeline of an attempt prepared by hand
-
 
 def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
     """Make `folder`, which must not exist, with the spec and the config in it, and the job's directory."""
@@ -30,8 +28,8 @@ def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
     return folder
 
 
-def with_dataset(config: Config, dataset: ShapesDataset, *, host_memory_mb: int = _HOST_MEMORY_MB) -> Config:
-    """`config` reading `dataset`, with input readers sized to it."""
+def with_dataset(config: Config, dataset: ShapesDataset) -> Config:
+    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left."""
     masks = catalogue.get(pipeline_config.identify(config)).needs_masks
     config = pipeline_config.set_data(
         config,
@@ -45,13 +43,21 @@ def with_dataset(config: Config, dataset: ShapesDataset, *, host_memory_mb: int 
         records=dataset.records,
         record_bytes=dataset.record_bytes,
         files=len(dataset.train_files),
-        host_memory_mb=host_memory_mb,
+        host_memory_mb=available_memory_mb(),
         image_size=pipeline_config.image_size(config),
         masks=masks,
         batch=config.train_config.batch_size,
         most_boxes=dataset.most_boxes,
     )
     return pipeline_config.set_input_readers(config, sizes)
+
+
+def available_memory_mb() -> int:
+    """What the kernel thinks can be had without swapping."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) // 1024
+    raise OSError("/proc/meminfo does not say what memory is available")
 
 
 def main(arguments: list[str] | None = None) -> int:

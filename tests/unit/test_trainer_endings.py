@@ -41,6 +41,10 @@ class DataLossError(Exception):
     pass
 
 
+class InvalidArgumentError(Exception):
+    pass
+
+
 @pytest.mark.parametrize(
     ("error", "reason", "words"),
     [
@@ -50,6 +54,8 @@ class DataLossError(Exception):
         (MemoryError(), Reason.HOST_MEMORY, "host"),
         (RuntimeError("std::bad_alloc"), Reason.HOST_MEMORY, "host"),
         (DataLossError("corrupted record at 12"), Reason.BAD_DATASET, "corrupted record at 12"),
+        (InvalidArgumentError("Trying to decode JPEG: bad"), Reason.BAD_DATASET, "cannot be decoded"),
+        (InvalidArgumentError("shapes do not match"), Reason.ERROR, "InvalidArgumentError: shapes do not match"),
         (ZeroDivisionError("division by zero"), Reason.ERROR, "ZeroDivisionError: division by zero"),
     ],
 )

@@ -119,8 +119,11 @@ def main() -> int:
     session = Session(attempt_dir)
     session.stop.listen()
     ending = session.run()
-    if not session.end(ending):
-        threading.Event().wait()  # the stop request is ending the process
+    try:
+        if not session.end(ending):
+            threading.Event().wait()  # the stop request is ending the process
+    except OSError as error:
+        os.write(console, f"{OUTCOME_FILE} could not be written: {error}\n".encode())  # the exit status still says it
     os.write(console, f"{ending.reason}: {ending.message}\n".encode())
     sys.stdout.flush()
     sys.stderr.flush()

@@ -37,7 +37,7 @@ class Checkpoints:
 
         The step's variables must exist. Variables of another model end the attempt, with nothing changed on disk.
         """
-        paths = self._newest_first()
+        paths = _newest_first(self._folder)
         if not paths:
             return None
         if how is Resume.NEVER:
@@ -58,11 +58,6 @@ class Checkpoints:
         for file in self._folder.glob(f"{Path(path).name}.*"):
             _fsync(file)
         return step
-
-    def _newest_first(self) -> list[str]:
-        """By their index files, which TensorFlow writes last: the `checkpoint` state file may lag behind a kill."""
-        found = [str(index.with_suffix("")) for index in self._folder.glob("ckpt-*.index")]
-        return sorted(found, key=_number, reverse=True)
 
     def _is_readable(self, path: str) -> bool:
         try:
@@ -87,6 +82,18 @@ class Checkpoints:
             ) from None
 
 
+def newest_step(folder: Path) -> int:
+    """The step of the newest checkpoint there, 0 where there is none; does not look inside."""
+    paths = _newest_first(folder)
+    return _number(paths[0]) if paths else 0
+
+
+def _newest_first(folder: Path) -> list[str]:
+    """By their index files, which TensorFlow writes last: the `checkpoint` state file may lag behind a kill."""
+    found = [str(index.with_suffix("")) for index in folder.glob("ckpt-*.index")]
+    return sorted(found, key=_number, reverse=True)
+
+
 def _mismatch(error: str) -> str:
     """What TensorFlow found, in one line: how many objects, and the first variable that it names."""
     count = re.search(r"Found (\d+) Python objects", error)
@@ -98,7 +105,7 @@ def _mismatch(error: str) -> str:
 
 def _number(path: str) -> int:
     match = _NUMBER.search(path)
-    return int(match[1]) if match else -1
+    return int(match[1]) if match else 0
 
 
 def _remove_leftovers(folder: Path) -> None:

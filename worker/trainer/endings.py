@@ -43,6 +43,8 @@ def _classify(error: BaseException) -> Ending:
     kind = type(error).__name__
     if kind == "ResourceExhaustedError":
         return Ending(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
+    if kind == "InvalidArgumentError" and _IMAGE_ERROR.search(str(error)):
+        return Ending(Reason.BAD_DATASET, f"an image of the dataset cannot be decoded: {text}")
     if kind == "DataLossError":
         return Ending(Reason.BAD_DATASET, f"a TFRecord file is damaged: {text}. Write the dataset again")
     return Ending(Reason.ERROR, f"{kind}: {text}")
@@ -59,6 +61,7 @@ def _first_line(error: BaseException) -> str:
     return (cause or lines or [""])[0][:500]
 
 
+_IMAGE_ERROR = re.compile(r"jpeg|png|image file format|DecodeImage", re.I)
 _SHAPE = re.compile(r"OOM when allocating tensor with shape\[([\d,]*)\] and type (\w+) on (\S+) by allocator (\S+)")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 _REQUEST = re.compile(

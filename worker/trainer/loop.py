@@ -5,9 +5,9 @@ Import this module only after `compat.install()`.
 
 import gc
 import math
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from services.domain.contract import (
 )
 from worker.trainer import export, model
 from worker.trainer import input as inputs_of
-from worker.trainer.checkpoints import Checkpoints
+from worker.trainer.checkpoints import Checkpoints, newest_step
 from worker.trainer.device import Memory
 from worker.trainer.endings import Ending, Stopped
 from worker.trainer.evaluate import Evaluation
@@ -48,6 +48,7 @@ class Attempt:
         self.progress = progress
         self.stop = stop
         self.job_dir = Path(spec.job_dir)
+        self.checkpoints_dir = self.job_dir / CHECKPOINTS_DIR / spec.architecture
         self.batch = config.train_config.batch_size
         self.micro_batch = spec.micro_batch or self.batch
         self.steps = config.train_config.num_steps
@@ -64,27 +65,27 @@ class Attempt:
     def _build(self) -> None:
         self.reporter.phase(Phase.BUILDING)
         inputs_of.check_examples(self.config)
+        # Seeds are baked in as things are built. The same one at another step would show the same images again.
+        tf.keras.utils.set_random_seed(self.spec.seed + newest_step(self.checkpoints_dir))
         self.model = model.build(self.config, is_training=True)
         self.step = TrainStep(self.config, self.model, accumulation=self.batch // self.micro_batch)
         self.iterator = iter(inputs_of.training(self.config, self.model, self.micro_batch))
         self.reporter.phase(Phase.TRACING)
         # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
-        warm_up = threading.Thread(target=lambda: next(self.iterator), daemon=True)
-        warm_up.start()
+        warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
         self.step.trace(self.iterator)
-        warm_up.join()
+        warm_up.result()
 
     def _start(self) -> None:
         """Go on from the newest checkpoint, or from the one to fine-tune, or from nothing."""
-        folder = self.job_dir / CHECKPOINTS_DIR / self.spec.architecture
-        self.checkpoints = Checkpoints(folder, self.step, keep=self.spec.keep_checkpoints, reporter=self.reporter)
+        self.checkpoints = Checkpoints(
+            self.checkpoints_dir, self.step, keep=self.spec.keep_checkpoints, reporter=self.reporter
+        )
         resumed = self.checkpoints.resume(self.spec.resume)
         if resumed is not None:
             self.progress.step = self.progress.saved_step = resumed
         elif self.config.train_config.fine_tune_checkpoint:
             model.warm_start(self.model, self.config.train_config)
-        # The same seed at another step would show the same images again.
-        tf.random.set_seed(self.spec.seed + self.progress.step)
         self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps, resumed=resumed is not None)
 
     def _train(self) -> None:

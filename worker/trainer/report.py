@@ -1,5 +1,6 @@
 """What the trainer tells the world: `events.jsonl` as it goes, `outcome.json` once at the end."""
 
+import contextlib
 import json
 import os
 import resource
@@ -20,7 +21,6 @@ class Reporter:
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._ended = False
-        (attempt_dir / OUTCOME_FILE).unlink(missing_ok=True)
         self._events = os.open(attempt_dir / EVENTS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
     def event(self, kind: EventKind, **fields: Any) -> None:
@@ -49,8 +49,9 @@ class Reporter:
             if self._ended:
                 return False
             self._ended = True
-        self.event(EventKind.OUTCOME, reason=outcome.reason, message=outcome.message, step=outcome.step)
-        os.fsync(self._events)
+        with contextlib.suppress(OSError):  # a full disk must not keep the outcome from being tried
+            self.event(EventKind.OUTCOME, reason=outcome.reason, message=outcome.message, step=outcome.step)
+            os.fsync(self._events)
         write_durably(self.attempt_dir / OUTCOME_FILE, outcome.to_json())
         return True
 

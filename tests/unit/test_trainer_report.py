@@ -1,0 +1,49 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from services.domain.contract import EventKind, Outcome, Phase, Reason
+from worker.trainer import report
+from worker.trainer.report import Reporter
+
+
+def events(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+def test_events_are_lines_in_order_with_their_time(tmp_path: Path) -> None:
+    reporter = Reporter(tmp_path)
+    reporter.phase(Phase.BUILDING)
+    reporter.event(EventKind.CHECKPOINT, step=3)
+
+    assert [event["kind"] for event in events(tmp_path)] == ["phase", "checkpoint"]
+    assert all(isinstance(event["time"], float) for event in events(tmp_path))
+
+
+def test_only_the_first_outcome_counts(tmp_path: Path) -> None:
+    reporter = Reporter(tmp_path)
+
+    assert reporter.outcome(Outcome(Reason.COMPLETED, "done", step=5)) is True
+    assert reporter.outcome(Outcome(Reason.STOPPED, "late")) is False
+    assert Outcome.from_json((tmp_path / "outcome.json").read_text()).reason is Reason.COMPLETED
+    assert [event["reason"] for event in events(tmp_path)] == ["completed"]
+    assert not list(tmp_path.glob(".outcome*"))
+
+
+def test_the_outcome_is_tried_though_events_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reporter = Reporter(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(reporter, "event", full)
+
+    assert reporter.outcome(Outcome(Reason.DISK_FULL, "full")) is True
+    assert Outcome.from_json((tmp_path / "outcome.json").read_text()).reason is Reason.DISK_FULL
+
+
+def test_host_memory_is_told_now_and_at_most() -> None:
+    memory = report.host_memory()
+
+    assert 10 * 2**20 < memory["current"] <= memory["peak"]
