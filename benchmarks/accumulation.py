@@ -1,6 +1,6 @@
 """How far one step of batch 4 and one of 2 × micro-batch 2 differ, on real models with the same weights and images.
 
-    python -m benchmarks.accumulation
+    python benchmarks/accumulation.py
 
 prints |update of the halves - update of the whole| / |update of the whole| over all trained weights. Where the loss is
 a mean over images and batch normalisation is frozen, only float32 rounding is left. Batch normalisation with batch
@@ -9,12 +9,15 @@ statistics sees 2 images instead of 4; EfficientDet divides its loss by the matc
 
 import argparse
 import itertools
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.datasets import shapes
 from services.datasets.shapes import ShapesDataset

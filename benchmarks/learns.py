@@ -1,6 +1,6 @@
 """Each family learns `shapes` from scratch, with our trainer as a process: mAP@0.5 on unseen images, and the time.
 
-    python -m benchmarks.learns [--only efficientdet_d0] [--scale 1.0]
+    python benchmarks/learns.py [--only efficientdet_d0] [--scale 1.0]
 
 From scratch on two CPU cores means small: 256 × 256 images, a few thousand of them seen. Adam instead of the
 catalogue's momentum, because it needs fewer steps where there is no checkpoint to start from; fewer proposals, because
@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from services.datasets import shapes
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
 from worker.attempts import with_dataset, write_attempt
 
+ROOT = Path(__file__).resolve().parent.parent
 TRAIN_IMAGES, VALIDATION_IMAGES = 600, 60
 
 
@@ -70,7 +73,7 @@ def learn(lesson: Lesson, dataset: shapes.ShapesDataset, home: Path) -> tuple[Ou
     )
     attempt = write_attempt(home / "attempt", spec, configure(lesson, dataset))
     started = time.monotonic()
-    subprocess.run([sys.executable, "-m", "worker.trainer", str(attempt)], check=True)
+    subprocess.run([sys.executable, "-m", "worker.trainer", str(attempt)], cwd=ROOT, check=True)
     return Outcome.from_json((attempt / OUTCOME_FILE).read_text()), time.monotonic() - started
 
 
