@@ -97,14 +97,13 @@ class Attempt:
                 self.progress.step += 1
                 step = self.progress.step
                 meter.count(losses)
-                if self.stop.asked:
-                    self._save(meter)
-                    raise Stopped(f"stopped on request after step {step}, which was saved")
-                due = time.monotonic() - last_save >= self.spec.checkpoint_every_s
+                due = self.stop.asked or time.monotonic() - last_save >= self.spec.checkpoint_every_s
                 evaluate = self._evaluation_is_due(step)
-                if step % self.spec.checkpoint_every_steps == 0 or due or evaluate or step == self.steps:
+                if due or evaluate or step % self.spec.checkpoint_every_steps == 0 or step == self.steps:
                     self._save(meter)
                     last_save = time.monotonic()
+                if self.stop.asked and not self.progress.has_unsaved():  # also when it was asked during the save
+                    raise Stopped(f"stopped on request after step {step}, which was saved")
                 if evaluate:
                     self._evaluate()
                     meter.restart()

@@ -1,0 +1,115 @@
+"""When the loop saves, evaluates, stops and ends, with a step that a test controls."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.domain.contract import AttemptSpec, Reason
+from worker.trainer.endings import Ending, Stopped
+from worker.trainer.progress import Progress
+from worker.trainer.report import Reporter
+
+pytestmark = pytest.mark.usefixtures("tensorflow_ready")
+
+STEPS = 6
+
+
+class Stop:
+    asked = False
+
+
+class Controlled:
+    """Stands for the step, the checkpoints, the evaluation and the memory of an attempt, and notes what happens."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.progress = Progress()
+        self.stop = Stop()
+        self.stop_in_save_of = 0
+        self.stop_in_step = 0
+        self.nan_from = STEPS + 1
+
+    def __call__(self, iterator: Any) -> list[dict[str, float]]:
+        step = self.progress.step + 1
+        self.stop.asked = self.stop.asked or step == self.stop_in_step
+        return [{"Loss/total_loss": float("nan") if step >= self.nan_from else 1.0}]
+
+    def save(self) -> int:
+        step = self.progress.step
+        self.notes.append(f"save {step}")
+        self.stop.asked = self.stop.asked or step == self.stop_in_save_of
+        return step
+
+    def run(self, step: int) -> dict[str, float]:
+        self.notes.append(f"evaluate {step}")
+        return {}
+
+    def learning_rate(self) -> float:
+        return 0.1
+
+    def info(self) -> dict[str, int]:
+        return {"limit": 3, "current": 1, "peak": 2}
+
+
+def train(folder: Path, controlled: Controlled, **spec: Any) -> None:
+    from tests import tiny_detector
+    from worker.trainer.loop import Attempt
+
+    config = tiny_detector.config()
+    config.train_config.num_steps = STEPS
+    settings = AttemptSpec(job_dir=str(folder), architecture="tiny", **spec)
+    parts: Any = controlled
+    attempt = Attempt(settings, config, Reporter(folder), parts, controlled.progress, parts.stop)
+    attempt.step = attempt.checkpoints = attempt.evaluation = parts
+    attempt.iterator = iter(())
+    attempt._train()
+
+
+def test_it_saves_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
+    controlled = Controlled()
+    train(tmp_path, controlled, checkpoint_every_steps=4)
+
+    assert controlled.notes == ["save 4", "save 6"]
+
+
+def test_it_saves_after_so_much_time(tmp_path: Path) -> None:
+    controlled = Controlled()
+    train(tmp_path, controlled, checkpoint_every_s=1e-9)
+
+    assert controlled.notes == [f"save {step}" for step in range(1, STEPS + 1)]
+
+
+def test_what_is_evaluated_was_saved(tmp_path: Path) -> None:
+    controlled = Controlled()
+    train(tmp_path, controlled, evaluate_every_steps=3)
+
+    assert controlled.notes == ["save 3", "evaluate 3", "save 6"]
+
+
+def test_a_stop_saves_the_step_it_came_in(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.stop_in_step = 2
+
+    with pytest.raises(Stopped):
+        train(tmp_path, controlled)
+    assert controlled.notes == ["save 2"]
+
+
+def test_a_stop_during_the_last_save_is_heard_before_evaluation_begins(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.stop_in_save_of = STEPS
+
+    with pytest.raises(Stopped):
+        train(tmp_path, controlled)
+    assert controlled.notes == [f"save {STEPS}"]
+
+
+def test_weights_that_a_nan_has_reached_are_never_saved(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.nan_from = 4
+
+    with pytest.raises(Ending) as raised:
+        train(tmp_path, controlled, checkpoint_every_steps=2, report_every_s=1000)
+    assert raised.value.reason is Reason.NAN_LOSS
+    assert controlled.notes == ["save 2"]
