@@ -53,7 +53,8 @@ class SizeLaw:
         return f"height and width must be {rule}, got {size[0]}x{size[1]}; the nearest is {height}x{width}"
 
     def _nearest(self, side: int) -> int:
-        return min(max(round(side / self.rung) * self.rung, self.minimum), self.maximum)
+        near = min(max(side, self.minimum), self.maximum)
+        return min(max(round(near / self.rung) * self.rung, self.minimum), self.maximum)
 
 
 # BiFPN halves the image seven times and adds the levels up again: any other multiple gives levels that do not match.
@@ -154,16 +155,17 @@ class Model:
         A batch size without a learning rate (or steps) brings the default one to that batch, images seen kept.
         """
         # Here, not above: pipeline_config knows the catalogue, and reading the catalogue must not need protobuf.
-        from services.domain.pipeline_config import template
+        from services.domain.pipeline_config import counts, template
 
         batch = self.batch_size if batch_size is None else batch_size
+        legal = min(max(batch, 1), counts.MAX_COUNT)  # `build` refuses any other, but first these need a number
         return template.build(
             self,
             num_classes=num_classes,
             image_size=image_size or self.image_size,
             batch_size=batch,
-            steps=self.steps_for(max(batch, 1)) if steps is None else steps,
-            learning_rate=self.learning_rate_for(max(batch, 1)) if learning_rate is None else learning_rate,
+            steps=self.steps_for(legal) if steps is None else steps,
+            learning_rate=self.learning_rate_for(legal) if learning_rate is None else learning_rate,
         )
 
 

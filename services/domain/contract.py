@@ -99,6 +99,13 @@ class Device:
     memory_limit_mb: int = 0  # CPU slot: the BFC allocator's hard limit; 0 is none
     async_allocator: bool = False  # GPU: cuda_malloc_async, the remedy for fragmentation
 
+    def __post_init__(self) -> None:
+        for name in ("gpu", "memory_limit_mb"):
+            if getattr(self, name) < 0:
+                raise ContractError(f"{name}: must not be negative, got {getattr(self, name)}")
+        if self.kind is DeviceKind.GPU and self.memory_limit_mb:
+            raise ContractError(f"memory_limit_mb: is the CPU slot's, a GPU has none; got {self.memory_limit_mb}")
+
 
 @dataclass(frozen=True)
 class AttemptSpec:
@@ -139,7 +146,7 @@ class AttemptSpec:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        value: Self = _read(cls, _parse(text), "")
+        value: Self = _document(cls, text)
         return value
 
 
@@ -149,7 +156,8 @@ class AllocatorStats:
 
     limit: int | None = None
     in_use: int | None = None
-    peak: int | None = None
+    peak: int | None = None  # of training
+    evaluation_peak: int | None = None
     requested: int | None = None
     requested_shape: str | None = None
     requested_op: str | None = None
@@ -173,8 +181,15 @@ class Outcome:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        value: Self = _read(cls, _parse(text), "")
+        value: Self = _document(cls, text)
         return value
+
+
+def _document(kind: Any, text: str) -> Any:
+    try:
+        return _read(kind, _parse(text), "")
+    except RecursionError:  # of the parser, or of the repr of what it read
+        raise ContractError("the document: is nested too deeply") from None
 
 
 def _parse(text: str) -> Any:
@@ -197,7 +212,10 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         missing = [f.name for f in dataclasses.fields(kind) if f.name not in given and _is_required(f)]
         if missing:
             raise ContractError(f"{_join(where, missing[0])}: is missing")
-        return kind(**given)
+        try:
+            return kind(**given)
+        except ContractError as error:  # it names its own field; where that field stands is known here
+            raise ContractError(_join(where, str(error))) from None
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         try:
             return kind(value)
@@ -211,7 +229,10 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if isinstance(kind, types.UnionType):
         return None if value is None else _read(typing.get_args(kind)[0], value, where)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ContractError(f"{where}: expected float, got a number too large for one") from None
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ContractError(f"{where}: expected {kind.__name__}, got {value!r}")
     return value

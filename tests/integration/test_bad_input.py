@@ -66,7 +66,7 @@ def fourth_class(tmp_path: Path, config: Any) -> None:
     path.write_text(path.read_text() + 'item { id: 4 name: "star" }\n')
 
 
-def gap_in_label_map(tmp_path: Path, config: Any) -> None:
+def id_beyond_the_classes(tmp_path: Path, config: Any) -> None:
     path = Path(config.train_input_reader.label_map_path)
     path.write_text(path.read_text().replace("id: 3", "id: 5"))
 
@@ -83,7 +83,7 @@ def not_a_label_map(tmp_path: Path, config: Any) -> None:
         (no_records, ["train_input_reader", "empty"]),
         (not_a_record_file, ["train_input_reader", "train-00000"]),
         (fourth_class, ["label_map_path", "4 classes", "num_classes 3"]),
-        (gap_in_label_map, ["label_map_path", "5", "1 to 3"]),
+        (id_beyond_the_classes, ["label_map_path", "id 5", "1 to 3"]),
         (not_a_label_map, ["label_map_path", "label_map.pbtxt"]),
     ],
 )
@@ -166,8 +166,21 @@ def test_an_unknown_class_in_a_record_is_named(dataset: ShapesDataset, tmp_path:
     expect(ended, Reason.BAD_DATASET, "record 1", "class 7", "1 to 3")
 
 
+def test_a_class_that_the_label_map_does_not_name_is_told(dataset: ShapesDataset, tmp_path: Path) -> None:
+    """The OD API looks names up and drops the boxes it does not find: it would train on empty images."""
+
+    def change(config: Any) -> None:
+        copy_data(tmp_path, config)
+        path = Path(config.train_input_reader.label_map_path)
+        path.write_text(path.read_text().replace("circle", "Circle"))
+
+    ended = train(prepare(tmp_path / "attempt", "efficientdet_d0", dataset, change=change))
+
+    expect(ended, Reason.BAD_DATASET, "train_input_reader", "'circle'", "label map")
+
+
 def test_a_gpu_that_is_not_there_is_said(dataset: ShapesDataset, tmp_path: Path) -> None:
-    attempt = prepare(tmp_path / "attempt", "efficientdet_d0", dataset)
+    attempt = prepare(tmp_path / "attempt", "efficientdet_d0", dataset, slot_mb=0)
     spoil_file(attempt, SPEC_FILE, lambda text: text.replace('"cpu"', '"gpu"').replace('"gpu": 0', '"gpu": 5'))
 
     ended = train(attempt)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.contract import AttemptSpec, Reason
+from services.domain.contract import AllocatorStats, AttemptSpec, Reason
 from worker.trainer.endings import Ending, Stopped
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter
@@ -28,7 +28,7 @@ class Controlled:
         self.stop = Stop()
         self.stop_in_save_of = 0
         self.stop_in_step = 0
-        self.nan_from = STEPS + 1
+        self.nan_from = self.ruined_from = STEPS + 1
 
     def __call__(self, iterator: Any) -> list[dict[str, float]]:
         step = self.progress.step + 1
@@ -48,8 +48,11 @@ class Controlled:
     def learning_rate(self) -> float:
         return 0.1
 
-    def info(self) -> dict[str, int]:
-        return {"limit": 3, "current": 1, "peak": 2}
+    def weights_are_finite(self) -> bool:
+        return self.progress.step < self.ruined_from
+
+    def counters(self) -> AllocatorStats:
+        return AllocatorStats(limit=3, in_use=1, peak=2)
 
 
 def train(folder: Path, controlled: Controlled, **spec: Any) -> None:
@@ -105,9 +108,11 @@ def test_a_stop_during_the_last_save_is_heard_before_evaluation_begins(tmp_path:
     assert controlled.notes == [f"save {STEPS}"]
 
 
-def test_weights_that_a_nan_has_reached_are_never_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["nan_from", "ruined_from"])
+def test_weights_that_a_nan_has_reached_are_never_saved(what: str, tmp_path: Path) -> None:
+    """The loss of a step is older than its update: it may be fine while the weights are not."""
     controlled = Controlled()
-    controlled.nan_from = 4
+    setattr(controlled, what, 4)
 
     with pytest.raises(Ending) as raised:
         train(tmp_path, controlled, checkpoint_every_steps=2, report_every_s=1000)

@@ -113,6 +113,23 @@ def test_l2_losses_are_left_out_where_the_config_says_so() -> None:
     assert "Loss/regularization_loss" in make_step(tiny_detector.config())[0](iterator)[0]
 
 
+def test_rms_props_decay_is_no_decay_of_the_learning_rate() -> None:
+    from tests import tiny_detector
+
+    config = tiny_detector.config()
+    rms_prop = config.train_config.optimizer.rms_prop_optimizer
+    rms_prop.learning_rate.constant_learning_rate.learning_rate = 0.01
+    rms_prop.decay, rms_prop.momentum_optimizer_value, rms_prop.epsilon = 0.9, 0.0, 1e-7
+    step, iterator = make_step(config)
+    before = weights(step)
+    step(iterator)
+    first = abs(weights(step)[1] - before[1])
+
+    # rate / sqrt(1 - rho): what RMSprop does with its first gradient, whatever its size
+    assert first == pytest.approx(0.01 / np.sqrt(0.1), rel=1e-3)
+    assert float(step.optimizer._decayed_lr("float32")) == pytest.approx(0.01)
+
+
 def test_moving_averages_follow_the_weights_and_swap_back_bit_for_bit() -> None:
     from tests import tiny_detector
 

@@ -119,6 +119,14 @@ def test_any_length_gives_a_legal_schedule(model, steps):
         ({"num_classes": 3, "steps": 0}, "steps"),
         ({"num_classes": 3, "learning_rate": 0.0}, "learning_rate"),
         ({"num_classes": 3, "learning_rate": float("nan")}, "learning_rate"),
+        ({"num_classes": 3, "learning_rate": float("inf")}, "learning_rate: must be a finite number above 0, got inf"),
+        ({"num_classes": 3, "learning_rate": 1e39}, "learning_rate"),  # more than 32 bits hold
+        ({"num_classes": 3, "learning_rate": 1e-50}, "learning_rate"),  # less
+        ({"num_classes": 2**40}, "num_classes: must be at most 2147483647, got 1099511627776"),
+        ({"num_classes": 3, "batch_size": 2**40}, "batch_size: must be at most 2147483647"),
+        ({"num_classes": 3, "batch_size": 10**400}, "batch_size: must be at most 2147483647, got far more"),
+        ({"num_classes": 3, "steps": 99999999999}, "steps: must be at most 2147483647"),
+        ({"num_classes": 3, "image_size": (10**400, 512)}, "image_size"),
         ({"num_classes": 3, "image_size": (500, 512)}, "image_size"),
         ({"num_classes": 3, "image_size": (128, 128)}, "image_size"),
     ],
@@ -138,6 +146,20 @@ def test_an_oblong_size_is_written_as_it_is():
         config = catalogue.get(name).pipeline_config(3, image_size=size)
         check(config)
         assert image_size(config) == size
+
+
+def test_square_crops_are_made_for_square_images_only():
+    def steps(size):
+        train = catalogue.get("efficientdet_d0").pipeline_config(3, image_size=size).train_config
+        return [step.WhichOneof("preprocessing_step") for step in train.data_augmentation_options]
+
+    assert steps((512, 512)) == ["random_horizontal_flip", "random_scale_crop_and_pad_to_square"]
+    assert steps((384, 640)) == steps((640, 384)) == ["random_horizontal_flip"]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_coco_with_its_ninety_classes_is_accepted(model):
+    check(model.pipeline_config(90))
 
 
 def test_the_offered_sizes_are_the_familys_rungs():

@@ -52,6 +52,12 @@ def test_a_spec_may_leave_out_whatever_has_a_default() -> None:
         (changed(device=[]), "device: expected an object, got list"),
         (changed(device={"kind": "tpu"}), "device.kind: one of gpu, cpu, got 'tpu'"),
         (changed(device={"gpu": "0"}), "device.gpu: expected int, got '0'"),
+        (changed(device={"gpu": -1}), "device.gpu: must not be negative, got -1"),
+        (changed(device={"memory_limit_mb": -5}), "device.memory_limit_mb: must not be negative, got -5"),
+        (changed(device={"kind": "gpu", "memory_limit_mb": 1500}), "device.memory_limit_mb: is the CPU slot's"),
+        ("[" * 100_000, "the document: is nested too deeply"),
+        ('{"seed": ' + "[" * 100_000 + "]" * 100_000 + "}", "the document: is nested too deeply"),
+        (changed(checkpoint_every_s=10**400), "checkpoint_every_s: expected float, got a number too large"),
         (changed(resume="perhaps"), "resume: one of auto, never, got 'perhaps'"),
         (changed(micro_batch="4"), "micro_batch: expected int, got '4'"),
         (changed(micro_batch=1.5), "micro_batch: expected int, got 1.5"),
@@ -101,3 +107,8 @@ def test_every_reason_has_its_own_exit_status() -> None:
 def test_specs_and_outcomes_cannot_be_edited() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         SPEC.seed = 1  # type: ignore[misc]
+
+
+def test_a_device_built_by_hand_is_checked_too() -> None:
+    with pytest.raises(ContractError, match=r"^gpu: must not be negative, got -1"):
+        Device(kind=DeviceKind.GPU, gpu=-1)

@@ -1,10 +1,15 @@
 """Which configurations are accepted, and what is said about the others."""
 
+import ast
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 from services.domain import catalogue
 from services.domain.catalogue import Family
 from services.domain.pipeline_config import ConfigError, check, family_of, identify, parse, to_text, without_paths
+from services.domain.pipeline_config.metrics import BOX_METRICS, MASK_METRICS
 
 MODELS = list(catalogue.MODELS.values())
 
@@ -90,6 +95,13 @@ REFUSED = [
     ("faster_rcnn_resnet50", ("max_dimension: 640", "max_dimension: 64"), "image_resizer", "between 256 and 2048"),
     ("faster_rcnn_resnet50", ("total_steps: 25000", "total_steps: 10"), "warmup_steps", "total_steps"),
     ("faster_rcnn_resnet50", ("learning_rate_base: 0.005", "learning_rate_base: 1e-6"), "warmup_learning_rate", "base"),
+    (
+        "faster_rcnn_resnet50",
+        ("batch_size: 8", "batch_size: 4000000000"),
+        "train_config.batch_size",
+        "at most 2147483647",
+    ),
+    ("faster_rcnn_resnet50", ("num_steps: 25000", "num_steps: 4000000000"), "num_steps", "at most 2147483647"),
     ("faster_rcnn_resnet50", ("fine_tune_checkpoint_version: V2", 'fine_tune_checkpoint: "a"'), "version", "V2"),
     ("faster_rcnn_resnet50", ("num_steps", "load_all_detection_checkpoint_vars: true num_steps"), "vars", "TF2"),
     ("faster_rcnn_resnet50", ("num_steps", 'fine_tune_checkpoint_type: "x" num_steps'), "checkpoint_type", "one of"),
@@ -133,6 +145,138 @@ def test_a_manual_schedule_must_rise():
     assert any("rise" in message for message in _problems(config).values())
     manual.schedule[1].step = 200
     check(config)
+
+
+# a schedule, the field of the problem, words of the message
+RATES = [
+    ("constant_learning_rate { learning_rate: 0 }", "learning_rate", "above 0, got 0.0"),
+    ("constant_learning_rate { learning_rate: inf }", "learning_rate", "above 0, got inf"),
+    ("constant_learning_rate { learning_rate: nan }", "learning_rate", "above 0, got nan"),
+    ("constant_learning_rate { learning_rate: -0.1 }", "learning_rate", "above 0, got -0.1"),
+    ("exponential_decay_learning_rate { initial_learning_rate: inf }", "initial_learning_rate", "above 0"),
+    ("exponential_decay_learning_rate { initial_learning_rate: 0 }", "initial_learning_rate", "above 0"),
+    ("exponential_decay_learning_rate { decay_factor: nan }", "decay_factor", "above 0"),
+    ("exponential_decay_learning_rate { decay_steps: 0 }", "decay_steps", "at least 1"),
+    ("exponential_decay_learning_rate { burnin_learning_rate: inf }", "burnin_learning_rate", "at least 0, got inf"),
+    ("exponential_decay_learning_rate { burnin_learning_rate: -1 }", "burnin_learning_rate", "at least 0"),
+    ("exponential_decay_learning_rate { min_learning_rate: nan }", "min_learning_rate", "at least 0"),
+    ("manual_step_learning_rate { initial_learning_rate: inf schedule { step: 5 } }", "initial_learning_rate", "above"),
+    ("manual_step_learning_rate { initial_learning_rate: 0 schedule { step: 5 } }", "initial_learning_rate", "above"),
+    ("manual_step_learning_rate { schedule { step: 5 learning_rate: nan } }", "schedule[0].learning_rate", "above 0"),
+    (
+        "manual_step_learning_rate { warmup: true initial_learning_rate: -1 schedule { step: 5 } }",
+        "_rate",
+        "at least 0",
+    ),
+    ("cosine_decay_learning_rate { learning_rate_base: inf }", "learning_rate_base", "above 0, got inf"),
+    ("cosine_decay_learning_rate { learning_rate_base: nan }", "learning_rate_base", "above 0, got nan"),
+    ("cosine_decay_learning_rate { warmup_learning_rate: nan }", "warmup_learning_rate", "at least 0, got nan"),
+    ("cosine_decay_learning_rate { warmup_learning_rate: -1 }", "warmup_learning_rate", "at least 0, got -1.0"),
+    ("cosine_decay_learning_rate { total_steps: 9 warmup_steps: 9 }", "warmup_steps", "before total_steps (9), got 9"),
+    (
+        "cosine_decay_learning_rate { total_steps: 9 warmup_steps: 4 hold_base_rate_steps: 5 }",
+        "warmup_steps",
+        "before total_steps (9), got 4 and hold_base_rate_steps of 5",
+    ),
+    ("cosine_decay_learning_rate { total_steps: 0 warmup_steps: 0 }", "warmup_steps", "total_steps (0)"),
+]
+
+
+def _with_schedule(schedule, optimizer="momentum_optimizer"):
+    config = _config()
+    text = f"train_config {{ optimizer {{ {optimizer} {{ learning_rate {{ {schedule} }} }} }} }}"
+    config.train_config.optimizer.CopyFrom(parse(text).train_config.optimizer)
+    return config
+
+
+@pytest.mark.parametrize("optimizer", ["momentum_optimizer", "adam_optimizer", "rms_prop_optimizer"])
+@pytest.mark.parametrize(("schedule", "field", "words"), RATES, ids=[rate[0] for rate in RATES])
+def test_a_learning_rate_that_cannot_be_is_refused(schedule, field, words, optimizer):
+    problems = _problems(_with_schedule(schedule, optimizer))
+    where = f"train_config.optimizer.{optimizer}.learning_rate.{schedule.split()[0]}"
+    assert any(p.startswith(where) and p.endswith(field) and words in message for p, message in problems.items()), (
+        problems
+    )
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "constant_learning_rate { }",
+        "exponential_decay_learning_rate { burnin_learning_rate: 0 min_learning_rate: 0 }",
+        "manual_step_learning_rate { warmup: true initial_learning_rate: 0 schedule { step: 5 } }",
+        "cosine_decay_learning_rate { warmup_learning_rate: 0 }",
+        "cosine_decay_learning_rate { total_steps: 10 warmup_steps: 4 hold_base_rate_steps: 5 }",
+    ],
+)
+def test_a_learning_rate_may_start_from_nothing(schedule):
+    check(_with_schedule(schedule))
+
+
+@pytest.mark.parametrize("kind", ["NUMERICAL_MASKS", "DEFAULT", None])
+def test_masks_must_be_read_as_png(kind):
+    config = _config("mask_rcnn_resnet50")
+    for reader in (config.train_input_reader, config.eval_input_reader[0]):
+        reader.ClearField("mask_type")
+        if kind is not None:
+            reader.mask_type = reader.DESCRIPTOR.fields_by_name["mask_type"].enum_type.values_by_name[kind].number
+    message = f"masks are read as PNG images: set PNG_MASKS, got {kind or 'NUMERICAL_MASKS'}"
+    assert _problems(config) == {"train_input_reader.mask_type": message, "eval_input_reader[0].mask_type": message}
+
+
+def test_a_box_model_does_not_mind_how_masks_would_be_read():
+    config = _config()
+    config.train_input_reader.mask_type = 1
+    check(config)
+
+
+def test_metrics_that_cannot_be_computed_are_refused():
+    config = _config("mask_rcnn_resnet50")
+    config.eval_config.metrics_set[:] = ["coco_detection_metrics", "coco_metrics", "coco_keypoint_metrics"]
+    problems = _problems(config)
+    assert set(problems) == {"eval_config.metrics_set[1]", "eval_config.metrics_set[2]"}
+    assert problems["eval_config.metrics_set[1]"].startswith("'coco_metrics' is not supported; it may be one of coco_")
+
+
+def test_metrics_of_masks_need_a_model_with_masks():
+    masks, boxes = _config("mask_rcnn_resnet50"), _config("efficientdet_d0")
+    masks.eval_config.metrics_set[:] = [*BOX_METRICS, *MASK_METRICS]
+    check(masks)
+    boxes.eval_config.metrics_set[:] = BOX_METRICS
+    check(boxes)
+    boxes.eval_config.ClearField("metrics_set")  # the OD API's default is COCO's
+    check(boxes)
+    boxes.eval_config.metrics_set[:] = ["coco_mask_metrics"]
+    assert "needs a model with masks" in _problems(boxes)["eval_config.metrics_set[0]"]
+
+
+def test_the_accepted_metrics_are_names_of_the_od_api():
+    package = importlib.util.find_spec("object_detection")
+    assert package is not None
+    source = (Path(package.submodule_search_locations[0]) / "eval_util.py").read_text()
+    names = next(
+        {key.value for key in node.value.keys}
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "EVAL_METRICS_CLASS_DICT"
+    )
+    assert names >= {*BOX_METRICS, *MASK_METRICS}
+
+
+@pytest.mark.parametrize("name", ["train_input_reader", "eval_input_reader[0]"])
+def test_readers_of_another_kind_are_refused(name):
+    config = _config()
+    reader = config.train_input_reader if name == "train_input_reader" else config.eval_input_reader[0]
+    reader.input_type = 2
+    reader.tf_record_input_reader.input_path[:] = ["/a", "/b"]
+    reader.sample_from_datasets_weights[:] = [0.5, 0.25, 0.25]
+    assert _problems(config) == {
+        f"{name}.input_type": "TF_SEQUENCE_EXAMPLE is not supported: set TF_EXAMPLE",
+        f"{name}.sample_from_datasets_weights": "one for each of the 2 input_path, got 3",
+    }
+    reader.input_type = 1
+    reader.sample_from_datasets_weights[:] = [0.5, 0.5]
+    check(config)
+    check(without_paths(config)[0])  # the weights wait for `set_data`, which drops them
 
 
 def test_paths_are_dropped_wherever_they_stand_and_named():

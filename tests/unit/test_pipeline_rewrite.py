@@ -339,6 +339,78 @@ def test_manual_boundaries_scale_and_stay_apart():
     assert [stage.step for stage in short.schedule] == [1, 2]
 
 
+@given(total=st.integers(1, 1000), warmup=st.integers(0, 1000), hold=st.integers(0, 1000), steps=st.integers(1, 1000))
+def test_a_cosine_always_keeps_a_step_to_decay_in(total, warmup, hold, steps):
+    config = _with_rate("cosine", steps=total)
+    rate = _rate(config)
+    rate.total_steps, rate.warmup_steps = total, min(warmup, total - 1)
+    rate.hold_base_rate_steps = min(hold, total - 1 - rate.warmup_steps)
+    check(config)
+    changed = set_schedule(config, steps, 0.02)
+    check(changed)
+    assert _rate(changed).warmup_steps + _rate(changed).hold_base_rate_steps < _rate(changed).total_steps == steps
+
+
+def test_a_long_warm_up_shrinks_below_a_short_training():
+    config = _with_rate("cosine", steps=100)
+    rate = _rate(config)
+    rate.total_steps, rate.warmup_steps, rate.hold_base_rate_steps = 100, 95, 0
+    short = _rate(set_schedule(config, 5, 0.02))
+    assert (short.warmup_steps, short.total_steps) == (4, 5)
+    config.train_config.batch_size = 1
+    check(rescale_for_batch(config, 1, 20))
+
+
+def test_boundaries_far_beyond_the_training_still_rise():
+    config = _with_rate("manual", steps=1)
+    changed = set_schedule(config, 2**31 - 1, 0.02)
+    assert [stage.step for stage in _rate(changed).schedule] == [2**32 - 2, 2**32 - 1]
+    check(changed)
+
+
+@pytest.mark.parametrize("kind", RATES)
+@pytest.mark.parametrize("rate", [float("inf"), float("nan"), 1e39, 1e-50, -1.0])
+def test_a_rate_that_is_none_is_refused(kind, rate):
+    with pytest.raises(ConfigError, match="the learning rate must be a finite number above 0"):
+        set_schedule(_with_rate(kind), 10, rate)
+
+
+@pytest.mark.parametrize("rate", [float("inf"), float("nan")])
+def test_a_config_whose_rate_is_none_is_not_scaled(rate):
+    config = _with_rate("cosine")
+    _rate(config).learning_rate_base = rate
+    for scale in (lambda: set_schedule(config, 10, 0.1), lambda: rescale_for_batch(config, 8, 4)):
+        with pytest.raises(ConfigError, match="finite number above 0"):
+            scale()
+    config = _with_rate("cosine")
+    _rate(config).warmup_learning_rate = rate
+    with pytest.raises(ConfigError, match="warmup_learning_rate would become"):
+        rescale_for_batch(config, 8, 4)
+
+
+def test_the_least_rate_of_an_exponential_may_be_its_highest():
+    config = _with_rate("exponential")
+    _rate(config).min_learning_rate = 0.5
+    assert peak_learning_rate(config) == 0.5
+    check(set_schedule(config, 1000, 3e38))
+
+
+@pytest.mark.parametrize(
+    "setter",
+    [
+        lambda config: set_batch_size(config, 2**40),
+        lambda config: set_schedule(config, 2**40, 0.1),
+        lambda config: rescale_for_batch(config, 8, 2**40),
+        lambda config: set_data(config, ["/t"], ["/v"], "/l", 2**40, masks=False),
+        lambda config: set_proposals(config, 2**40),
+        lambda config: set_proposals(config, None, 2**40),
+    ],
+)
+def test_counts_that_no_field_holds_are_refused_with_the_bound(setter):
+    with pytest.raises(ConfigError, match=r"must be at most 2147483647, got 1099511627776"):
+        setter(_config())
+
+
 @pytest.mark.parametrize("kind", RATES)
 @given(old=st.integers(1, 64), new=st.integers(1, 64))
 def test_another_batch_sees_as_many_images_at_a_proportional_rate(kind, old, new):
@@ -458,6 +530,30 @@ def test_readers_fit_the_data_and_the_host(records, record_bytes, files, host_me
     in_flight = batches * batch * decoded_bytes((side, side), 100, masks)
     smallest = (sizes.num_prefetch_batches, sizes.num_parallel_batches) == (1, 1)
     assert smallest or in_flight <= host_memory_mb * 2**20 / 4
+
+
+def _boxes(config):
+    evaluation = config.eval_input_reader[0].max_number_of_boxes
+    return config.train_config.max_number_of_boxes, config.train_input_reader.max_number_of_boxes, evaluation
+
+
+@pytest.mark.parametrize(("most", "kept"), [(400, 400), (7, 7), (0, 1)])
+def test_no_box_of_the_dataset_is_cut_off(most, kept):
+    assert _boxes(set_input_readers(_config(), _sizes(most_boxes=most))) == (kept, kept, kept)
+
+
+def test_where_the_boxes_are_not_counted_the_owners_number_stays():
+    config = _config()
+    config.train_config.max_number_of_boxes = 300
+    config.train_input_reader.max_number_of_boxes = 350
+    config.eval_input_reader[0].max_number_of_boxes = 400
+    assert _boxes(set_input_readers(config, _sizes())) == (300, 350, 400)
+
+
+def test_many_boxes_with_masks_mean_fewer_batches_in_flight():
+    few, many = (_sizes(masks=True, host_memory_mb=32_000, most_boxes=boxes) for boxes in (50, 400))
+    assert (few.num_parallel_batches, few.num_prefetch_batches) == (2, 2)
+    assert (many.num_parallel_batches, many.num_prefetch_batches) == (1, 1)
 
 
 def test_masks_are_prefetched_sparingly():

@@ -1,11 +1,12 @@
 """Which settings reach TensorFlow. There is no GPU here, so `tf.config` is a recorder that keeps the order of calls."""
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from services.domain.contract import Device, DeviceKind, Reason
+from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
 from worker.trainer import device
 from worker.trainer.endings import Ending
 
@@ -73,7 +74,7 @@ def test_the_remedy_for_fragmentation_is_chosen_by_the_spec(chosen: bool) -> Non
     assert settings.get("TF_GPU_ALLOCATOR") == ("cuda_malloc_async" if chosen else None)
 
 
-def test_the_peak_of_a_segment_is_not_the_peak_of_the_whole() -> None:
+def test_evaluations_peak_is_kept_apart_from_trainings() -> None:
     figures = {"current": 5, "peak": 100}
     config = SimpleNamespace(
         experimental=SimpleNamespace(
@@ -83,8 +84,24 @@ def test_the_peak_of_a_segment_is_not_the_peak_of_the_whole() -> None:
     )
     memory = device.Memory(Device(memory_limit_mb=1), "CPU:0", config)
 
-    memory.start_segment()
-    figures["peak"] = 40
+    with memory.evaluating():
+        figures["peak"] = 400
+    figures["peak"] = 90
 
-    assert memory.segment_peak() == 40
-    assert memory.info() == {"limit": 2**20, "current": 5, "peak": 100}
+    assert memory.counters() == AllocatorStats(limit=2**20, in_use=5, peak=100, evaluation_peak=400)
+
+
+def test_a_cpu_without_a_limit_claims_no_figures() -> None:
+    memory = device.Memory(Device(), "CPU:0", SimpleNamespace(experimental=None))
+
+    with memory.evaluating():
+        assert memory.counters() == AllocatorStats()
+
+
+def test_what_a_shell_exports_does_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"TF_GPU_ALLOCATOR": "cuda_malloc_async", "TF_CPP_MIN_LOG_LEVEL": "3"})
+
+    device.prepare_environment(Device(kind=DeviceKind.GPU))
+
+    assert "TF_GPU_ALLOCATOR" not in os.environ
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0"

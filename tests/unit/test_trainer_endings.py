@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from services.domain.contract import EXIT_CODES, Reason
+from services.domain.contract import EXIT_CODES, AllocatorStats, Reason
 from worker.trainer.endings import Ending, allocator_stats, log_tail, read_exception
 
 MESSAGE = """Graph execution error:
@@ -30,7 +30,7 @@ InUse:                       309012224
 MaxInUse:                    311012224
 NumAllocs:                        8213
 """
-COUNTERS = {"limit": 1, "current": 2, "peak": 3}
+COUNTERS = AllocatorStats(limit=1, in_use=2, peak=3)
 
 
 class ResourceExhaustedError(Exception):
@@ -51,6 +51,14 @@ class InvalidArgumentError(Exception):
         (ResourceExhaustedError(MESSAGE), Reason.DEVICE_MEMORY, "shape[4,64,128,128]"),
         (ResourceExhaustedError("ckpt-5.data; No space left on device"), Reason.DISK_FULL, "disk"),
         (OSError(errno.ENOSPC, "No space left on device"), Reason.DISK_FULL, "disk"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), Reason.DISK_FULL, "disk"),
+        (ResourceExhaustedError("ckpt-5.data; Disk quota exceeded"), Reason.DISK_FULL, "disk"),
+        (ResourceExhaustedError("a.record; Too many open files"), Reason.ERROR, "Too many open files"),
+        (ResourceExhaustedError("OOM when allocating tensor … by allocator cpu"), Reason.HOST_MEMORY, "host"),
+        (ResourceExhaustedError("OOM when allocating tensor … by allocator GPU_0_bfc"), Reason.DEVICE_MEMORY, "GPU_0"),
+        (RuntimeError("Dst tensor is not initialized."), Reason.DEVICE_MEMORY, "Dst tensor"),
+        (RuntimeError("CUDNN_STATUS_ALLOC_FAILED"), Reason.DEVICE_MEMORY, "CUDNN"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), Reason.HOST_MEMORY, "host"),
         (MemoryError(), Reason.HOST_MEMORY, "host"),
         (RuntimeError("std::bad_alloc"), Reason.HOST_MEMORY, "host"),
         (DataLossError("corrupted record at 12"), Reason.BAD_DATASET, "corrupted record at 12"),

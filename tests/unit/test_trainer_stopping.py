@@ -17,6 +17,8 @@ from worker.trainer.stopping import StopRequest
 unsaved, first = sys.argv[1] == "unsaved", sys.argv[2] == "first"
 def before_exit(message):
     print(message, flush=True)
+    if sys.argv[2] == "raises":
+        raise OSError(28, "No space left on device")
     return first
 stop = StopRequest(has_unsaved=lambda: unsaved, before_exit=before_exit)
 stop.listen()
@@ -58,6 +60,13 @@ def test_the_first_signal_ends_at_once_when_nothing_is_unsaved() -> None:
 
     assert code == 10
     assert lines == ["stopped by SIGTERM: nothing was unsaved"]
+
+
+def test_an_outcome_that_cannot_be_written_does_not_keep_the_process_alive() -> None:
+    code, lines = run("saved", "raises", signals=1)
+
+    assert code == 10
+    assert "asked" not in lines
 
 
 @pytest.mark.parametrize("state", ["saved", "unsaved"])

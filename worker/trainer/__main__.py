@@ -4,6 +4,7 @@ The directory holds attempt.json and pipeline.config. All output goes to train.l
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import threading
@@ -76,8 +77,8 @@ class Session:
     def _spec(self) -> AttemptSpec:
         try:
             return AttemptSpec.from_json((self.attempt_dir / SPEC_FILE).read_text())
-        except OSError as error:
-            raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE} cannot be read: {error.strerror}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE} cannot be read: {error}") from None
         except ContractError as error:
             raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE}: {error}") from None
 
@@ -100,10 +101,10 @@ class Session:
     def _allocator(self, ending: Ending) -> AllocatorStats:
         if self.memory is None:
             return AllocatorStats()
-        counters = self.memory.info()
+        counters = self.memory.counters()
         if ending.reason is Reason.DEVICE_MEMORY:
             return allocator_stats(str(ending.__cause__ or ending), log_tail(self.attempt_dir / LOG_FILE), counters)
-        return AllocatorStats(limit=counters["limit"], in_use=counters["current"], peak=counters["peak"])
+        return counters
 
 
 def main() -> int:
@@ -114,7 +115,7 @@ def main() -> int:
         return _refuse(f"there is no directory {attempt_dir}")
     if (attempt_dir / OUTCOME_FILE).exists():
         return _refuse(f"{attempt_dir} has ended already (it holds {OUTCOME_FILE}); an attempt is never run twice")
-    console = os.dup(2)
+    console = _Console()
     _redirect_output(attempt_dir / LOG_FILE)
     session = Session(attempt_dir)
     session.stop.listen()
@@ -122,12 +123,26 @@ def main() -> int:
     try:
         if not session.end(ending):
             threading.Event().wait()  # the stop request is ending the process
-    except OSError as error:
-        os.write(console, f"{OUTCOME_FILE} could not be written: {error}\n".encode())  # the exit status still says it
-    os.write(console, f"{ending.reason}: {ending.message}\n".encode())
+    except Exception as error:  # the exit status still says how it ended
+        console.say(f"{OUTCOME_FILE} could not be written: {error}")
+    console.say(f"{ending.reason}: {ending.message}")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(EXIT_CODES[ending.reason])  # tf.data's threads may hold an ordinary exit up for seconds
+
+
+class _Console:
+    """Where the command was started, which may be gone by the time there is something to say."""
+
+    def __init__(self) -> None:
+        self._descriptor = None
+        with contextlib.suppress(OSError):
+            self._descriptor = os.dup(2)
+
+    def say(self, message: str) -> None:
+        with contextlib.suppress(OSError):
+            if self._descriptor is not None:
+                os.write(self._descriptor, f"{message}\n".encode())
 
 
 def _refuse(message: str) -> int:

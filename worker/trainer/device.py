@@ -1,9 +1,11 @@
 """The device an attempt trains on: a GPU with memory growth, or a CPU slot with a hard limit."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from services.domain.contract import Device, DeviceKind, Reason
+from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
 from worker.trainer.endings import Ending
 
 
@@ -22,9 +24,14 @@ def environment(device: Device) -> dict[str, str]:
     return {**growth, "TF_GPU_ALLOCATOR": "cuda_malloc_async"} if device.async_allocator else growth
 
 
+_OURS = ("TF_GPU_ALLOCATOR", "TF_CPU_ALLOCATOR_USE_BFC", "TF_CPU_BFC_MEM_LIMIT_IN_MB")
+
+
 def prepare_environment(device: Device) -> None:
+    for name in _OURS:  # what a shell exports must not decide what was measured
+        os.environ.pop(name, None)
     os.environ.update(environment(device))
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")  # the allocator's dump is logged as information
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # the allocator's dump is logged as information
     # Virtual machines announce AMX and then trap on it: oneDNN's bfloat16 kernels died of an illegal instruction.
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
@@ -51,32 +58,37 @@ def configure(device: Device, config: Any) -> str:
 
 
 class Memory:
-    """The device allocator's own counters, in bytes."""
+    """The device allocator's own counters, in bytes; None where nothing counts: a CPU without a limit is on malloc."""
 
     def __init__(self, device: Device, name: str, config: Any) -> None:
         self._experimental = config.experimental
         self._name = name
         self._limit = device.memory_limit_mb * 2**20 or None
-        self._peak_before = 0
+        self._counted = self._limit is not None or device.kind is DeviceKind.GPU
+        self._peak = 0
+        self._evaluation_peak: int | None = None
 
-    def info(self) -> dict[str, int | None]:
-        """Current bytes and the peak since the process began, whatever segments were measured in between."""
-        now = self._read()
-        peak = max(now["peak"], self._peak_before)
-        return {"limit": self._limit, "current": now["current"], "peak": peak}
+    def counters(self) -> AllocatorStats:
+        """The peak is training's; evaluation's stands beside it."""
+        if not self._counted:
+            return AllocatorStats()
+        now = self._experimental.get_memory_info(self._name)
+        peak = max(now["peak"], self._peak)
+        return AllocatorStats(self._limit, now["current"], peak, evaluation_peak=self._evaluation_peak)
 
-    def start_segment(self) -> None:
-        """From here on, `segment_peak` counts anew."""
-        self._peak_before = max(self._peak_before, self._read()["peak"])
-        if self._counted():
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """What is used inside counts as evaluation's peak, not as training's."""
+        self._peak = self.counters().peak or 0
+        self._reset()
+        try:
+            yield
+        finally:
+            if self._counted:
+                peak = self._experimental.get_memory_info(self._name)["peak"]
+                self._evaluation_peak = max(peak, self._evaluation_peak or 0)
+            self._reset()
+
+    def _reset(self) -> None:
+        if self._counted:
             self._experimental.reset_memory_stats(self._name)
-
-    def segment_peak(self) -> int:
-        return self._read()["peak"]
-
-    def _counted(self) -> bool:
-        return self._limit is not None or self._name.startswith("GPU")
-
-    def _read(self) -> dict[str, int]:
-        # A CPU without a limit runs on malloc, which counts nothing.
-        return self._experimental.get_memory_info(self._name) if self._counted() else {"current": 0, "peak": 0}

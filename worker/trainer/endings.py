@@ -36,12 +36,12 @@ def read_exception(error: BaseException) -> Ending:
 
 def _classify(error: BaseException) -> Ending:
     text = _first_line(error)
+    kind = type(error).__name__
     if _is_disk_full(error):
         return Ending(Reason.DISK_FULL, f"the disk is full: {text}")
-    if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
-        return Ending(Reason.HOST_MEMORY, f"the host ran out of memory: {text or type(error).__name__}")
-    kind = type(error).__name__
-    if kind == "ResourceExhaustedError":
+    if _is_host_memory(error):
+        return Ending(Reason.HOST_MEMORY, f"the host ran out of memory: {text or kind}")
+    if _DEVICE_MEMORY.search(str(error)):
         return Ending(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
     if kind == "InvalidArgumentError" and _IMAGE_ERROR.search(str(error)):
         return Ending(Reason.BAD_DATASET, f"an image of the dataset cannot be decoded: {text}")
@@ -51,7 +51,14 @@ def _classify(error: BaseException) -> Ending:
 
 
 def _is_disk_full(error: BaseException) -> bool:
-    return (isinstance(error, OSError) and error.errno == errno.ENOSPC) or "No space left on device" in str(error)
+    number = error.errno if isinstance(error, OSError) else None
+    return number in (errno.ENOSPC, errno.EDQUOT) or bool(_DISK_FULL.search(str(error)))
+
+
+def _is_host_memory(error: BaseException) -> bool:
+    """The allocator named `cpu` is malloc: on a GPU, and on a CPU without a limit, that is the host."""
+    number = error.errno if isinstance(error, OSError) else None
+    return isinstance(error, MemoryError) or number == errno.ENOMEM or bool(_HOST_MEMORY.search(str(error)))
 
 
 def _first_line(error: BaseException) -> str:
@@ -61,6 +68,13 @@ def _first_line(error: BaseException) -> str:
     return (cause or lines or [""])[0][:500]
 
 
+_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_HOST_MEMORY = re.compile(r"std::bad_alloc|Cannot allocate memory|by allocator cpu\b")
+_DEVICE_MEMORY = re.compile(
+    r"OOM when allocating|ran out of memory|failed to allocate memory|Dst tensor is not initialized"
+    r"|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|CUBLAS_STATUS_ALLOC_FAILED|cuMemAllocAsync failed",
+    re.I,
+)
 _IMAGE_ERROR = re.compile(r"jpeg|png|image file format|DecodeImage", re.I)
 _SHAPE = re.compile(r"OOM when allocating tensor with shape\[([\d,]*)\] and type (\w+) on (\S+) by allocator (\S+)")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
@@ -71,18 +85,19 @@ _REQUEST = re.compile(
 _STATS = re.compile(r"^.*?Limit:\s+(\d+)\s*\n.*?InUse:\s+(\d+)\s*\n.*?MaxInUse:\s+(\d+)", re.M)
 
 
-def allocator_stats(error_text: str, log_tail: str, counters: dict[str, int | None]) -> AllocatorStats:
+def allocator_stats(error_text: str, log_tail: str, counters: AllocatorStats) -> AllocatorStats:
     """The failed request, from what the allocator printed last and what the exception says; counters fill the gaps."""
     requests = list(_REQUEST.finditer(log_tail))
     request = requests[-1] if requests else None
     stats = _STATS.findall(log_tail, request.end() if request else len(log_tail))
-    limit, in_use, peak = map(int, stats[-1]) if stats else (counters["limit"], None, counters["peak"])
+    limit, in_use, peak = map(int, stats[-1]) if stats else (counters.limit, None, counters.peak)
     shape = _SHAPE.search(error_text)
     node = _NODE.search(error_text)
     return AllocatorStats(
         limit=limit,
         in_use=in_use,
         peak=peak,
+        evaluation_peak=counters.evaluation_peak,
         requested=int(request["rounded"]) if request else None,
         requested_shape=f"[{shape[1]}] {shape[2]}" if shape else None,
         requested_op=(request and request["op"]) or (node[1] if node else None),

@@ -44,9 +44,22 @@ class Evaluation:
     def run(self, step: int) -> dict[str, float]:
         """Evaluate all validation images; reports an `eval` event and the samples, returns the metrics."""
         self._reporter.phase(Phase.EVALUATING, step=step)
-        self._memory.start_segment()
-        held = self._memory.info()["current"]
+        held = self._memory.counters().in_use
         started = time.monotonic()
+        with self._memory.evaluating():
+            metrics, images = self._evaluate(step)
+        self._reporter.event(
+            EventKind.EVAL,
+            step=step,
+            metrics=metrics,
+            images=images,
+            seconds=round(time.monotonic() - started, 3),
+            device_held=held,
+            device_peak=self._memory.counters().evaluation_peak,
+        )
+        return metrics
+
+    def _evaluate(self, step: int) -> tuple[dict[str, float], int]:
         evaluators = self._evaluators()
         losses: list[dict[str, Any]] = []
         for number, (features, labels) in enumerate(self._dataset):
@@ -56,17 +69,7 @@ class Evaluation:
                 evaluator.add_eval_dict(results)
             if number < self._samples:
                 self._draw_sample(number, step, results)
-        metrics = _metrics(evaluators, losses)
-        self._reporter.event(
-            EventKind.EVAL,
-            step=step,
-            metrics=metrics,
-            images=len(losses),
-            seconds=round(time.monotonic() - started, 3),
-            device_held=held,
-            device_peak=self._memory.segment_peak(),
-        )
-        return metrics
+        return _metrics(evaluators, losses), len(losses)
 
     def _evaluators(self) -> list[Any]:
         eval_config = copy.deepcopy(self._config.eval_config)

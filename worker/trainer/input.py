@@ -8,7 +8,7 @@ from object_detection import inputs
 
 from services.domain.contract import Reason
 from worker.trainer.endings import Ending
-from worker.trainer.preflight import classes_of, record_files
+from worker.trainer.preflight import class_names, classes_of, record_files
 
 EXAMPLES_CHECKED = 1000  # of each split: a second's reading, enough to find a systematic mistake
 
@@ -48,32 +48,38 @@ def evaluation(config: Any, model: Any) -> tf.data.Dataset:
 def check_examples(config: Any) -> None:
     """The first examples of each split hold what the model is to learn: an image, known classes, masks if asked for.
 
-    The OD API would train on: an unknown class becomes a row of zeros, a missing mask an empty one.
+    The OD API would train on: a box of an unknown class is dropped, a missing mask becomes an empty one.
     """
     readers = {"train_input_reader": config.train_input_reader}
     readers |= {f"eval_input_reader[{n}]": reader for n, reader in enumerate(config.eval_input_reader)}
     for name, reader in readers.items():
+        names = class_names(name, reader)
         records = tf.data.TFRecordDataset(record_files(reader)).take(EXAMPLES_CHECKED)
         for number, record in enumerate(records):
-            problem = _problem_of(record.numpy(), classes_of(config), reader.load_instance_masks)
+            problem = _problem_of(record.numpy(), names, classes_of(config), reader.load_instance_masks)
             if problem:
                 raise Ending(Reason.BAD_DATASET, f"{name}: record {number}: {problem}")
 
 
-def _problem_of(record: bytes, num_classes: int, needs_masks: bool) -> str | None:
+def _problem_of(record: bytes, names: frozenset[str], num_classes: int, needs_masks: bool) -> str | None:
     try:
         features = tf.train.Example.FromString(record).features.feature
     except Exception as error:  # protobuf's DecodeError is of another class in each of its runtimes
         return f"is not a tf.train.Example ({error})"
     if not features["image/encoded"].bytes_list.value:
         return "has no image (image/encoded)"
+    # As the OD API does: names are looked up in the label map, and numbers count only where there are no names.
+    texts = [text.decode(errors="replace") for text in features["image/object/class/text"].bytes_list.value]
     labels = features["image/object/class/label"].int64_list.value
+    unknown = [text for text in texts if text not in names]
+    if unknown:
+        return f"has class {unknown[0]!r} (image/object/class/text), which the label map does not name"
     wrong = [label for label in labels if not 1 <= label <= num_classes]
-    if wrong:
+    if wrong and not texts:
         return f"has class {wrong[0]} (image/object/class/label), but the classes are 1 to {num_classes}"
     boxes = len(features["image/object/bbox/xmin"].float_list.value)
-    if len(labels) != boxes:
-        return f"has {boxes} boxes and {len(labels)} classes"
+    if len(texts or labels) != boxes:
+        return f"has {boxes} boxes and {len(texts or labels)} classes"
     masks = len(features["image/object/mask"].bytes_list.value)
     if needs_masks and masks != boxes:
         return f"has {boxes} boxes and {masks} masks (image/object/mask)"

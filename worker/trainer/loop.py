@@ -59,11 +59,14 @@ class Attempt:
         self._start()
         if self.progress.step < self.steps:
             self._train()
-        self._evaluate_at_end()
-        self._export()
+        try:
+            self._evaluate_at_end()
+        finally:  # an evaluation that fails does not cost the model that was trained
+            self._export()
 
     def _build(self) -> None:
         self.reporter.phase(Phase.BUILDING)
+        self._warn()
         inputs_of.check_examples(self.config)
         # Seeds are baked in as things are built. The same one at another step would show the same images again.
         tf.keras.utils.set_random_seed(self.spec.seed + newest_step(self.checkpoints_dir))
@@ -75,6 +78,12 @@ class Attempt:
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
         self.step.trace(self.iterator)
         warm_up.result()
+
+    def _warn(self) -> None:
+        if self.config.train_config.use_bfloat16:
+            self.reporter.warning("train_config.use_bfloat16 is on, and obeyed here: activations are in bfloat16")
+        if len(self.config.eval_input_reader) > 1:
+            self.reporter.warning("only the first eval_input_reader is evaluated")
 
     def _start(self) -> None:
         """Go on from the newest checkpoint, or from the one to fine-tune, or from nothing."""
@@ -114,8 +123,14 @@ class Attempt:
         return bool(self.config.eval_input_reader) and every > 0 and step % every == 0 and step < self.steps
 
     def _save(self, meter: "Meter") -> None:
-        """Never saves weights that a NaN has reached."""
+        """Never saves weights that are not numbers: every later attempt would resume from them."""
         meter.report()
+        if not self.step.weights_are_finite():
+            raise Ending(
+                Reason.NAN_LOSS,
+                f"weights are no longer finite numbers at step {self.progress.step}: lower the learning rate, or clip "
+                f"gradients (train_config.gradient_clipping_by_norm)",
+            )
         self.reporter.phase(Phase.SAVING, step=self.progress.step)
         self.progress.saved_step = self.checkpoints.save()
         self.reporter.event(EventKind.CHECKPOINT, step=self.progress.step)
@@ -205,9 +220,10 @@ class Meter:
             "images_per_s": round(self._steps * attempt.batch / elapsed, 3),
             "step_s": round(elapsed / self._steps, 4),
         }
-        device = attempt.memory.info()
+        counters = attempt.memory.counters()
+        device = {"limit": counters.limit, "current": counters.in_use, "peak": counters.peak}
         attempt.reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host_memory())
-        for name, value in {**losses, **figures, "device_memory": device["current"]}.items():
+        for name, value in {**losses, **figures, "device_memory": counters.in_use or 0}.items():
             tf.summary.scalar(name, value, step=step)
         tf.summary.flush()
         self._reported_step = step

@@ -8,7 +8,7 @@ from object_detection.builders import model_builder
 from object_detection.utils import config_util
 
 from services.domain.contract import Reason
-from worker.trainer.endings import Ending
+from worker.trainer.endings import Ending, read_exception
 
 
 def build(config: Any, *, is_training: bool) -> Any:
@@ -38,6 +38,8 @@ def warm_start(model: Any, train_config: Any) -> None:
             model, path, kind, train_config.fine_tune_checkpoint_version, False, None, False
         )
     except (AssertionError, ValueError, TypeError, OSError, tf.errors.OpError) as error:
+        if read_exception(error).reason in (Reason.DEVICE_MEMORY, Reason.HOST_MEMORY):
+            raise
         first = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
         raise Ending(
             Reason.BAD_CHECKPOINT,

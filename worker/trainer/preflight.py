@@ -67,25 +67,39 @@ def check_records(field: str, reader: Any) -> int:
     return records
 
 
-def check_label_map(field: str, reader: Any, num_classes: int) -> None:
-    """Ids are 1 … num_classes, each once and named: anything else trains on wrong classes in silence."""
-    where = f"{field}.label_map_path"
-    path = Path(reader.label_map_path)
+def read_label_map(field: str, reader: Any) -> Any:
+    where, path = f"{field}.label_map_path", Path(reader.label_map_path)
     try:
-        items = text_format.Parse(path.read_text(), messages.message("string_int_label_map_pb2", "StringIntLabelMap")())
+        label_map = messages.message("string_int_label_map_pb2", "StringIntLabelMap")()
+        return text_format.Parse(path.read_text(), label_map)
     except OSError as error:
         raise Ending(Reason.BAD_DATASET, f"{where}: {path} cannot be read: {error.strerror}") from None
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise Ending(Reason.BAD_DATASET, f"{where}: {path.name} is not a label map: {error}") from None
+
+
+def class_names(field: str, reader: Any) -> frozenset[str]:
+    """What records may call their classes: the OD API looks up names and display names."""
+    items = read_label_map(field, reader).item
+    return frozenset(name for item in items for name in (item.name, item.display_name) if name)
+
+
+def check_label_map(field: str, reader: Any, num_classes: int) -> None:
+    """Ids lie in 1 … num_classes (gaps are COCO's custom, 0 is the background), each once and named."""
+    where, path = f"{field}.label_map_path", Path(reader.label_map_path)
+    items = read_label_map(field, reader)
     ids = [item.id for item in items.item]
     twice = [i for i, count in Counter(ids).items() if count > 1]
     if twice:
         raise Ending(Reason.BAD_DATASET, f"{where}: id {twice[0]} occurs twice in {path.name}")
-    if sorted(ids) != list(range(1, num_classes + 1)):
+    if not any(ids):
+        raise Ending(Reason.BAD_DATASET, f"{where}: {path.name} names no class")
+    outside = [i for i in ids if not 0 <= i <= num_classes]
+    if outside:
         raise Ending(
             Reason.BAD_DATASET,
-            f"{where}: {path.name} has {len(ids)} classes with ids {_short(sorted(ids))}, the model has "
-            f"num_classes {num_classes}: they must be 1 to {num_classes}",
+            f"{where}: {path.name} has {len(ids)} classes, one with id {outside[0]}, but the model has num_classes "
+            f"{num_classes}: ids must be 1 to {num_classes}",
         )
     unnamed = [item.id for item in items.item if not (item.name or item.display_name)]
     if unnamed:
@@ -98,7 +112,3 @@ def check_checkpoint(prefix: str) -> None:
             Reason.BAD_CHECKPOINT,
             f"train_config.fine_tune_checkpoint: there is no checkpoint {prefix!r} (no file {prefix}.index)",
         )
-
-
-def _short(ids: list[int]) -> str:
-    return str(ids) if len(ids) <= 8 else f"[{ids[0]}, {ids[1]}, … {ids[-1]}]"

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import resource
 import threading
 import time
 from pathlib import Path
@@ -73,10 +72,10 @@ def write_durably(path: Path, text: str) -> None:
 
 def host_memory() -> dict[str, int]:
     """This process's resident bytes, now and at most."""
-    with open("/proc/self/statm") as statm:
-        current = int(statm.read().split()[1]) * resource.getpagesize()
-    return {"current": current, "peak": max(current, host_peak_bytes())}  # the kernel counts the two apart
+    with open("/proc/self/status") as status:
+        kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in status if line.startswith(("VmRSS", "VmHWM"))}
+    return {"current": kilobytes["VmRSS"] * 1024, "peak": kilobytes["VmHWM"] * 1024}
 
 
 def host_peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return host_memory()["peak"]  # getrusage's also counts the parent's, from before the exec

@@ -37,6 +37,7 @@ class TrainStep:
         self._whole = tf.function(self._whole_step, autograph=False)
         self._micro = tf.function(self._micro_step, autograph=False)
         self._apply = tf.function(self._apply_sums, autograph=False)
+        self._finite = tf.function(self._all_finite, autograph=False)
 
     def trace(self, iterator: Iterator[Any]) -> None:
         """Build the graph, and with it all variables (weights, slots, sums), without running it."""
@@ -58,6 +59,12 @@ class TrainStep:
         rate = self._learning_rate
         return float(rate() if callable(rate) else rate)
 
+    def weights_are_finite(self) -> bool:
+        return bool(self._finite())
+
+    def _all_finite(self) -> tf.Tensor:
+        return tf.reduce_all([tf.reduce_all(tf.math.is_finite(v)) for v in self.model.trainable_variables])
+
     def swap_averages(self) -> None:
         """Exchange the weights and their moving averages; twice restores them bit for bit."""
         for variable in self.optimizer._model_weights:
@@ -73,6 +80,12 @@ class TrainStep:
             )
         except ValueError as error:
             raise Ending(Reason.BAD_CONFIG, f"train_config.optimizer: {error}") from error
+        if self._train_config.optimizer.HasField("rms_prop_optimizer"):
+            # The OD API hands RMSprop's decay to Keras as a decay of the learning rate, which dwindles to nothing.
+            rms_prop = getattr(self.optimizer, "_optimizer", self.optimizer)
+            rms_prop._initial_decay = 0.0
+            rms_prop._set_hyper("decay", 0.0)
+            rms_prop._set_hyper("rho", self._train_config.optimizer.rms_prop_optimizer.decay)
 
     def _whole_step(self, iterator: Iterator[Any]) -> Losses:
         with _variables_made_eagerly():

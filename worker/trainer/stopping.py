@@ -40,5 +40,9 @@ class StopRequest:
         self._end(f"stopped by {name}: nothing was unsaved")
 
     def _end(self, message: str) -> None:
-        if self._before_exit(message):  # otherwise the attempt ended by itself a moment ago, and says how
+        try:
+            first = self._before_exit(message)
+        except Exception:  # nothing may keep a process alive that has been told twice to go
+            first = True
+        if first:  # otherwise the attempt ended by itself a moment ago, and says how
             os._exit(EXIT_CODES[Reason.STOPPED])

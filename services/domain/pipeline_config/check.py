@@ -3,15 +3,19 @@
 Each rule yields the problems it finds; `check` gathers them all, so that a user fixes a config in one go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 from services.domain.catalogue import Family
+from services.domain.pipeline_config.counts import count_problem
 from services.domain.pipeline_config.families import family_of, model_of, size_law
+from services.domain.pipeline_config.floats import shortest
+from services.domain.pipeline_config.metrics import BOX_METRICS, MASK_METRICS
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.resize import has_one_shape, image_size, resizer_path
 from services.domain.pipeline_config.rewrite import CHECKPOINT_TYPES
+from services.domain.pipeline_config.schedule import is_rate
 from services.domain.pipeline_config.template import network_of
 from services.domain.pipeline_config.text import Config
 
@@ -21,7 +25,7 @@ def check(config: Config) -> None:
 
     Paths are not looked at: data and checkpoint are set by Downshift.
     """
-    problems = [*_model(config), *_train(config), *_readers(config), *_rewriter(config)]
+    problems = [*_model(config), *_train(config), *_readers(config), *_evaluation(config), *_rewriter(config)]
     if problems:
         raise ConfigError(problems)
 
@@ -140,11 +144,12 @@ def _masks(config: Config, head: Any, where: str) -> Iterator[Problem]:
         yield Problem(f"{where}.predict_instance_masks", "number_of_stages: 3 needs it to be true")
     if not head.HasField("conv_hyperparams"):
         yield Problem(f"{where}.conv_hyperparams", "is missing, the mask head needs it")
-    readers = [("train_input_reader", config.train_input_reader)]
-    readers += [(f"eval_input_reader[{index}]", reader) for index, reader in enumerate(config.eval_input_reader)]
-    for name, reader in readers:
+    for name, reader in _all_readers(config):
         if not reader.load_instance_masks:
             yield Problem(f"{name}.load_instance_masks", "Mask R-CNN needs it to be true")
+        kind = _enum_name(reader, "mask_type")
+        if kind != "PNG_MASKS":
+            yield Problem(f"{name}.mask_type", f"masks are read as PNG images: set PNG_MASKS, got {kind}")
 
 
 def _train(config: Config) -> Iterator[Problem]:
@@ -152,10 +157,10 @@ def _train(config: Config) -> Iterator[Problem]:
         yield Problem("train_config", "is missing")
         return
     train, path = config.train_config, "train_config"
-    if train.batch_size < 1:
-        yield Problem(f"{path}.batch_size", "must be at least 1")
-    if train.num_steps < 1:
-        yield Problem(f"{path}.num_steps", "must be at least 1: the OD API takes 0 for ever")
+    for name, why in (("batch_size", ""), ("num_steps", ": the OD API takes 0 for ever")):
+        problem = count_problem(getattr(train, name))
+        if problem:
+            yield Problem(f"{path}.{name}", problem + ("" if getattr(train, name) else why))
     if train.load_all_detection_checkpoint_vars:
         yield Problem(f"{path}.load_all_detection_checkpoint_vars", "is not supported under TF2: remove it")
     kind = train.fine_tune_checkpoint_type
@@ -175,22 +180,36 @@ def _optimizer(optimizer: Any, path: str) -> Iterator[Problem]:
     kind, where = rate.WhichOneof("learning_rate"), f"{path}.{chosen}.learning_rate"
     if kind is None:
         yield Problem(where, "is missing: add a cosine_decay_learning_rate, for example")
-    elif kind == "cosine_decay_learning_rate":
-        yield from _cosine(rate.cosine_decay_learning_rate, f"{where}.{kind}")
-    elif kind == "manual_step_learning_rate":
-        yield from _manual_steps(rate.manual_step_learning_rate, f"{where}.{kind}")
+    else:
+        yield from _SCHEDULES[kind](getattr(rate, kind), f"{where}.{kind}")
+
+
+def _constant(constant: Any, path: str) -> Iterator[Problem]:
+    yield from _rates(constant, path, "learning_rate")
+
+
+def _exponential(exponential: Any, path: str) -> Iterator[Problem]:
+    yield from _rates(exponential, path, "initial_learning_rate", "decay_factor")
+    yield from _rates(exponential, path, "burnin_learning_rate", "min_learning_rate", zero=True)
+    if exponential.decay_steps < 1:
+        yield Problem(f"{path}.decay_steps", "must be at least 1")
 
 
 def _cosine(cosine: Any, path: str) -> Iterator[Problem]:
-    if cosine.total_steps < cosine.warmup_steps:
-        yield Problem(f"{path}.warmup_steps", f"must not exceed total_steps ({cosine.total_steps})")
-    if cosine.warmup_steps and cosine.learning_rate_base < cosine.warmup_learning_rate:
+    yield from _rates(cosine, path, "learning_rate_base")
+    yield from _rates(cosine, path, "warmup_learning_rate", zero=True)
+    warmup, hold, total = cosine.warmup_steps, cosine.hold_base_rate_steps, cosine.total_steps
+    if warmup + hold >= total:  # the cosine divides by what is left
+        ahead = f"{warmup} and hold_base_rate_steps of {hold}" if hold else f"{warmup}"
+        yield Problem(f"{path}.warmup_steps", f"must end before total_steps ({total}), got {ahead}")
+    if warmup and cosine.learning_rate_base < cosine.warmup_learning_rate:
         yield Problem(f"{path}.warmup_learning_rate", "must not exceed learning_rate_base")
-    if not cosine.learning_rate_base > 0:
-        yield Problem(f"{path}.learning_rate_base", "must be above 0")
 
 
 def _manual_steps(manual: Any, path: str) -> Iterator[Problem]:
+    yield from _rates(manual, path, "initial_learning_rate", zero=manual.warmup)  # a warm-up may start from 0
+    for index, stage in enumerate(manual.schedule):
+        yield from _rates(stage, f"{path}.schedule[{index}]", "learning_rate")
     boundaries = [0, *(stage.step for stage in manual.schedule)]
     if len(boundaries) == 1:
         yield Problem(f"{path}.schedule", "is missing: add a step and a learning_rate")
@@ -198,14 +217,56 @@ def _manual_steps(manual: Any, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.schedule", "steps must start above 0 and rise")
 
 
+_SCHEDULES: dict[str, Callable[[Any, str], Iterator[Problem]]] = {
+    "constant_learning_rate": _constant,
+    "exponential_decay_learning_rate": _exponential,
+    "manual_step_learning_rate": _manual_steps,
+    "cosine_decay_learning_rate": _cosine,
+}
+
+
+def _rates(message: Any, path: str, *names: str, zero: bool = False) -> Iterator[Problem]:
+    for name in names:
+        value = getattr(message, name)
+        if not (is_rate(value) or (zero and value == 0)):
+            wanted = "a finite number of at least 0" if zero else "a finite number above 0"
+            yield Problem(f"{path}.{name}", f"must be {wanted}, got {shortest(value)}")
+
+
 def _readers(config: Config) -> Iterator[Problem]:
-    readers = [("train_input_reader", config.train_input_reader)]
-    readers += [(f"eval_input_reader[{index}]", reader) for index, reader in enumerate(config.eval_input_reader)]
-    for name, reader in readers:
+    for name, reader in _all_readers(config):
+        kind = _enum_name(reader, "input_type")
+        if kind != "TF_EXAMPLE":
+            yield Problem(f"{name}.input_type", f"{kind} is not supported: set TF_EXAMPLE")
+        weights, files = len(reader.sample_from_datasets_weights), len(reader.tf_record_input_reader.input_path)
+        if weights and files and weights != files:  # without files there is none to weigh yet: `set_data` comes
+            yield Problem(
+                f"{name}.sample_from_datasets_weights", f"one for each of the {files} input_path, got {weights}"
+            )
         if reader.HasField("external_input_reader"):
             yield Problem(f"{name}.external_input_reader", "is not supported: use a tf_record_input_reader")
         if reader.num_additional_channels:
             yield Problem(f"{name}.num_additional_channels", "is not supported: images have three channels")
+
+
+def _evaluation(config: Config) -> Iterator[Problem]:
+    masks = config.model.faster_rcnn.number_of_stages == 3
+    accepted = BOX_METRICS + (MASK_METRICS if masks else ())
+    for index, name in enumerate(config.eval_config.metrics_set):
+        if name not in accepted:
+            what = "needs a model with masks" if name in MASK_METRICS else "is not supported"
+            field = f"eval_config.metrics_set[{index}]"
+            yield Problem(field, f"{name!r} {what}; it may be one of {', '.join(accepted)}")
+
+
+def _all_readers(config: Config) -> list[tuple[str, Any]]:
+    evaluation = ((f"eval_input_reader[{index}]", reader) for index, reader in enumerate(config.eval_input_reader))
+    return [("train_input_reader", config.train_input_reader), *evaluation]
+
+
+def _enum_name(message: Any, field: str) -> str:
+    name: str = message.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number[getattr(message, field)].name
+    return name
 
 
 def _rewriter(config: Config) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ class InputSizes:
     num_parallel_batches: int
     num_prefetch_batches: int
     read_block_length: int
-    max_number_of_boxes: int
+    max_number_of_boxes: int | None  # of ground truth kept per image; None: what the configuration has
 
 
 def size_input_readers(
@@ -35,10 +35,13 @@ def size_input_readers(
     batch: int,
     most_boxes: int | None = None,
 ) -> InputSizes:
-    """Sizes that fit. `record_bytes`: of one record, on average; `most_boxes`: in any one image, where known."""
+    """Sizes that fit. `record_bytes`: of one record, on average; `most_boxes`: in any one image, where known.
+
+    No box is ever cut off to save memory: crowded images mean fewer batches in flight instead.
+    """
     memory = host_memory_mb * _MB
-    boxes = max(1, min(most_boxes, MAX_BOXES)) if most_boxes is not None else MAX_BOXES
-    batch_bytes = max(1, batch * decoded_bytes(image_size, boxes, masks))
+    boxes = None if most_boxes is None else max(1, most_boxes)
+    batch_bytes = max(1, batch * decoded_bytes(image_size, boxes or MAX_BOXES, masks))
     batches = int(memory * _IMAGES_SHARE / batch_bytes)
     readers = max(1, min(files, _MOST_READERS))
     return InputSizes(
@@ -59,13 +62,18 @@ def decoded_bytes(image_size: ImageSize, boxes: int, masks: bool) -> int:
 
 
 def set_input_readers(config: Config, sizes: InputSizes) -> Config:
-    """A copy whose readers have these sizes. Evaluation reads in order, so it has no shuffle buffer to set."""
+    """A copy whose readers have these sizes. Evaluation reads in order, so it has no shuffle buffer to set.
+
+    Ground truth is padded to the boxes that the dataset has, whatever the configuration says: fewer would drop
+    some, more would pad (masks: whole images) for nothing. Where that number is not known, the configuration's stays.
+    """
     changed = copied(config)
     train = changed.train_input_reader
     train.shuffle_buffer_size = sizes.shuffle_buffer_size
     train.num_readers = sizes.num_readers
     train.read_block_length = sizes.read_block_length
-    changed.train_config.max_number_of_boxes = sizes.max_number_of_boxes
+    if sizes.max_number_of_boxes is not None:
+        changed.train_config.max_number_of_boxes = sizes.max_number_of_boxes
     for reader in (train, *changed.eval_input_reader):
         _size_batches(reader, sizes)
     for reader in changed.eval_input_reader:
@@ -77,4 +85,5 @@ def set_input_readers(config: Config, sizes: InputSizes) -> Config:
 def _size_batches(reader: Any, sizes: InputSizes) -> None:
     reader.num_parallel_batches = sizes.num_parallel_batches
     reader.num_prefetch_batches = sizes.num_prefetch_batches
-    reader.max_number_of_boxes = sizes.max_number_of_boxes
+    if sizes.max_number_of_boxes is not None:
+        reader.max_number_of_boxes = sizes.max_number_of_boxes

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from services.domain.catalogue import Family
+from services.domain.pipeline_config.counts import count_problem
 from services.domain.pipeline_config.families import family_of, network_path
+from services.domain.pipeline_config.metrics import COCO_MASKS
 from services.domain.pipeline_config.problems import refuse
 from services.domain.pipeline_config.template import network_of
 from services.domain.pipeline_config.text import Config, copied
 
 CHECKPOINT_TYPES = ("classification", "detection", "full")
-_MASK_METRICS = "coco_mask_metrics"
 
 
 def set_batch_size(config: Config, batch_size: int) -> Config:
     """The batch alone; `rescale_for_batch` brings the schedule along."""
-    if batch_size < 1:
-        raise refuse("train_config.batch_size", f"must be at least 1, got {batch_size}")
+    _need_count("train_config.batch_size", batch_size)
     changed = copied(config)
     changed.train_config.batch_size = batch_size
     return changed
@@ -59,8 +59,7 @@ def set_data(
     for name, files in (("train_input_reader", train_files), ("eval_input_reader", eval_files)):
         if not files:
             raise refuse(name, "no file to read")
-    if num_classes < 1:
-        raise refuse(f"{network_path(config)}.num_classes", f"must be at least 1, got {num_classes}")
+    _need_count(f"{network_path(config)}.num_classes", num_classes)
     wants_masks = family_of(config) is Family.MASK_RCNN
     if wants_masks and not masks:
         raise refuse("train_input_reader", "Mask R-CNN needs a dataset with masks: choose one, or a Faster R-CNN model")
@@ -99,9 +98,14 @@ def _enum_value(message: Any, field: str, name: str) -> int:
 def _set_count(message: Any, name: str, value: int | None) -> None:
     if value is None or getattr(message, name) == value:
         return
-    if value < 1:
-        raise refuse(f"model.faster_rcnn.{name}", f"must be at least 1, got {value}")
+    _need_count(f"model.faster_rcnn.{name}", value)
     setattr(message, name, value)
+
+
+def _need_count(field: str, value: int) -> None:
+    problem = count_problem(value)
+    if problem:
+        raise refuse(field, problem)
 
 
 def _point_reader(reader: Any, files: Sequence[str], label_map: str, masks: bool) -> None:
@@ -118,5 +122,5 @@ def _point_reader(reader: Any, files: Sequence[str], label_map: str, masks: bool
 
 def _evaluate_masks(evaluation: Any) -> None:
     evaluation.eval_instance_masks = True
-    if _MASK_METRICS not in evaluation.metrics_set:
-        evaluation.metrics_set.append(_MASK_METRICS)
+    if COCO_MASKS not in evaluation.metrics_set:
+        evaluation.metrics_set.append(COCO_MASKS)

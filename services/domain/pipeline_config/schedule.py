@@ -1,13 +1,16 @@
 """How long a configuration trains and at which learning rate, for every optimizer and schedule of the schema."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from services.domain.pipeline_config.counts import count_problem
 from services.domain.pipeline_config.floats import float32, shortest
 from services.domain.pipeline_config.problems import refuse
 from services.domain.pipeline_config.text import Config, copied
 
 _RATE = "train_config.optimizer"
+_MOST_STEPS = 2**32 - 1  # of a schedule's own fields, which may reach beyond the training
 
 
 def steps_of(config: Config) -> int:
@@ -26,21 +29,27 @@ def peak_learning_rate(config: Config) -> float:
 
 def set_schedule(config: Config, steps: int, learning_rate: float) -> Config:
     """A copy that trains `steps` steps with that peak; warm-up, decay and boundaries keep their proportions."""
-    if steps < 1:
-        raise refuse("train_config.num_steps", f"must be at least 1, got {steps}")
-    if not float32(learning_rate) > 0:
-        raise refuse(_RATE, f"the learning rate must be above 0, got {learning_rate}")
+    problem = count_problem(steps)
+    if problem:
+        raise refuse("train_config.num_steps", problem)
+    if not is_rate(learning_rate):
+        raise refuse(_RATE, f"the learning rate must be a finite number above 0, got {learning_rate}")
     changed = copied(config)
     kind, schedule = _schedule(changed)
     peak = _peak(kind, schedule)
-    if not peak > 0:
-        raise refuse(_RATE, "the learning rate is 0 throughout: set it above 0")
+    if not is_rate(peak):
+        raise refuse(_RATE, f"the learning rate reaches {peak} at its highest: set it to a finite number above 0")
     # In the field's own 32 bits, or setting the same rate twice would move the others by a rounding error.
     rate = float32(learning_rate) / peak
     length = steps / (steps_of(config) or steps)
     _SCALERS[kind](schedule, length, rate)
     _put(changed.train_config, "num_steps", steps)
     return changed
+
+
+def is_rate(value: float) -> bool:
+    """Whether `value` can be a learning rate: in the 32 bits of its field neither 0 nor infinite."""
+    return 0 < float32(value) < math.inf
 
 
 def rescale_for_batch(config: Config, old_batch: int, new_batch: int) -> Config:
@@ -52,8 +61,10 @@ def rescale_for_batch(config: Config, old_batch: int, new_batch: int) -> Config:
     batch = config.train_config.batch_size
     if batch != new_batch and batch != old_batch:
         raise refuse("train_config.batch_size", f"is {batch}, neither the old {old_batch} nor the new {new_batch}")
-    if min(old_batch, new_batch) < 1:
-        raise refuse("train_config.batch_size", f"must be at least 1, got {min(old_batch, new_batch)}")
+    for given in (old_batch, new_batch):
+        problem = count_problem(given)
+        if problem:
+            raise refuse("train_config.batch_size", problem)
     factor = 1.0 if batch == new_batch else new_batch / old_batch
     steps_kept = max(1, round(steps_of(config) / factor))
     changed = set_schedule(config, steps_kept, peak_learning_rate(config) * factor)
@@ -82,7 +93,7 @@ def _peak(kind: str, schedule: Any) -> float:
     if kind == "manual_step_learning_rate":
         return float(max([schedule.initial_learning_rate, *(stage.learning_rate for stage in schedule.schedule)]))
     burnin = schedule.burnin_learning_rate if schedule.burnin_steps else 0.0
-    return float(max(schedule.initial_learning_rate, burnin))
+    return float(max(schedule.initial_learning_rate, burnin, schedule.min_learning_rate))
 
 
 def _scale_constant(schedule: Any, length: float, rate: float) -> None:
@@ -91,8 +102,10 @@ def _scale_constant(schedule: Any, length: float, rate: float) -> None:
 
 def _scale_cosine(schedule: Any, length: float, rate: float) -> None:
     _scale_rates(schedule, rate, "learning_rate_base", "warmup_learning_rate")
-    _scale_steps(schedule, length, "warmup_steps", "hold_base_rate_steps")
-    _scale_steps(schedule, length, "total_steps", minimum=max(1, schedule.warmup_steps + schedule.hold_base_rate_steps))
+    _scale_steps(schedule, length, "total_steps", minimum=1)
+    # At least one step is left to decay in: the OD API divides by that number.
+    _scale_steps(schedule, length, "warmup_steps", maximum=schedule.total_steps - 1)
+    _scale_steps(schedule, length, "hold_base_rate_steps", maximum=schedule.total_steps - 1 - schedule.warmup_steps)
 
 
 def _scale_exponential(schedule: Any, length: float, rate: float) -> None:
@@ -103,10 +116,11 @@ def _scale_exponential(schedule: Any, length: float, rate: float) -> None:
 
 def _scale_manual(schedule: Any, length: float, rate: float) -> None:
     _scale_rates(schedule, rate, "initial_learning_rate")
-    last = 0
+    last, after = 0, len(schedule.schedule)
     for stage in schedule.schedule:  # the OD API insists on boundaries that start above 0 and rise
+        after -= 1
         _scale_rates(stage, rate, "learning_rate")
-        _scale_steps(stage, length, "step", minimum=last + 1)
+        _scale_steps(stage, length, "step", minimum=last + 1, maximum=_MOST_STEPS - after)
         last = stage.step
 
 
@@ -120,12 +134,14 @@ _SCALERS: dict[str, Callable[[Any, float, float], None]] = {
 
 def _scale_rates(message: Any, factor: float, *names: str) -> None:
     for name in names:
-        _put(message, name, shortest(getattr(message, name) * factor))
+        scaled = getattr(message, name) * factor
+        if not math.isfinite(float32(scaled)):
+            raise refuse(_RATE, f"{name} would become {scaled}: set it to a finite number")
+        _put(message, name, shortest(scaled))
 
 
-def _scale_steps(message: Any, factor: float, *names: str, minimum: int = 0) -> None:
-    for name in names:
-        _put(message, name, min(max(round(getattr(message, name) * factor), minimum), 2**32 - 1))
+def _scale_steps(message: Any, factor: float, name: str, minimum: int = 0, maximum: int = _MOST_STEPS) -> None:
+    _put(message, name, min(max(round(getattr(message, name) * factor), minimum), maximum))
 
 
 def _put(message: Any, name: str, value: float) -> None:

@@ -6,7 +6,9 @@ replicas) are left at their defaults.
 """
 
 from services.domain.catalogue import Family, ImageSize, Model
+from services.domain.pipeline_config.counts import count_problem
 from services.domain.pipeline_config.problems import ConfigError, Problem
+from services.domain.pipeline_config.schedule import is_rate
 from services.domain.pipeline_config.text import Config, parse
 
 MAX_BOXES = 100  # of ground truth kept per image
@@ -37,9 +39,9 @@ def _refuse_nonsense(
     model: Model, num_classes: int, image_size: ImageSize, batch_size: int, steps: int, learning_rate: float
 ) -> None:
     counts = {"num_classes": num_classes, "batch_size": batch_size, "steps": steps}
-    problems = [Problem(name, f"must be at least 1, got {count}") for name, count in counts.items() if count < 1]
-    if not learning_rate > 0:
-        problems.append(Problem("learning_rate", f"must be above 0, got {learning_rate}"))
+    problems = [Problem(name, problem) for name, count in counts.items() if (problem := count_problem(count))]
+    if not is_rate(learning_rate):
+        problems.append(Problem("learning_rate", f"must be a finite number above 0, got {learning_rate}"))
     size = model.sizes.problem(image_size)
     if size:
         problems.append(Problem("image_size", size))
@@ -192,11 +194,15 @@ def _second_stage_head(model: Model) -> str:
 
 def _train(model: Model, size: ImageSize) -> str:
     efficientdet = model.family is Family.EFFICIENTDET
+    # For squares alone: the resizer that follows would squeeze a square crop into the oblong and every object with
+    # it, to shapes that evaluation, which does not crop, never shows.
+    height, width = size
     crop = f"""data_augmentation_options {{ random_scale_crop_and_pad_to_square {{
-      output_size: {max(size)} scale_min: 0.1 scale_max: 2.0 }} }}"""
+      output_size: {height} scale_min: 0.1 scale_max: 2.0 }} }}"""
     return f"""train_config {{
       data_augmentation_options {{ random_horizontal_flip {{ }} }}
-      {crop if efficientdet else "gradient_clipping_by_norm: 10.0"}
+      {crop if efficientdet and height == width else ""}
+      {"" if efficientdet else "gradient_clipping_by_norm: 10.0"}
       optimizer {{ momentum_optimizer {{ momentum_optimizer_value: 0.9 }} use_moving_average: false }}
       max_number_of_boxes: {MAX_BOXES}
       unpad_groundtruth_tensors: {"false" if efficientdet else "true"}

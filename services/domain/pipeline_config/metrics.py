@@ -1,0 +1,20 @@
+"""The OD API's evaluation metrics (EVAL_METRICS_CLASS_DICT of its eval_util.py) that can be computed here.
+
+Left out are those that need ground truth which boxes and masks do not give: coco_keypoint_metrics,
+coco_panoptic_metrics, and lvis_mask_metrics and the oid_challenge_… ones with their lists of verified classes.
+"""
+
+COCO_MASKS = "coco_mask_metrics"
+
+BOX_METRICS = (
+    "coco_detection_metrics",
+    "pascal_voc_detection_metrics",
+    "weighted_pascal_voc_detection_metrics",
+    "precision_at_recall_detection_metrics",
+    "oid_V2_detection_metrics",
+)
+MASK_METRICS = (
+    COCO_MASKS,
+    "pascal_voc_instance_segmentation_metrics",
+    "weighted_pascal_voc_instance_segmentation_metrics",
+)
