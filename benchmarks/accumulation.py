@@ -38,9 +38,12 @@ class Comparison:
 
 def compare_updates(model: str, dataset: ShapesDataset, *, batch_norm: str) -> Comparison:
     """`compat.install()` must have been called. `batch_norm`: "frozen" (two-stage only) or "batch statistics"."""
+    import tensorflow as tf
+
     from worker.trainer import input as inputs_of
     from worker.trainer import model as models
 
+    tf.keras.utils.set_random_seed(0)
     config = _deterministic_config(model, dataset, batch_norm)
     built = models.build(config, is_training=True)
     images = list(itertools.islice(inputs_of.training(config, built, BATCH // 2), 2))

@@ -20,7 +20,7 @@ def foreign_checkpoint(tensorflow_ready: None, tmp_path_factory: pytest.TempPath
 
     folder = tmp_path_factory.mktemp("foreign")
     checkpoint = tf.train.Checkpoint(step=tf.Variable(7, dtype=tf.int64), model=TinyDetector())
-    return str(checkpoint.write(str(folder / "ckpt-7")))
+    return str(checkpoint.save(str(folder / "ckpt")))
 
 
 def test_a_loss_that_is_not_a_number_ends_with_that_reason_and_is_not_saved(

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from services.domain.contract import EXIT_CODES, AllocatorStats, Reason
-from worker.trainer.endings import Ending, allocator_stats, log_tail, read_exception
+from worker.trainer.endings import Ending, allocator_stats, log_tail, mismatch, read_exception
 
 MESSAGE = """Graph execution error:
 
@@ -111,6 +111,21 @@ def test_only_the_end_of_a_long_log_is_read(tmp_path) -> None:
 
     assert tail.endswith("the end")
     assert len(tail) <= 4 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            AssertionError("Found 424 Python objects … Showing 10: [<tf.Variable 'Adam/head/bias/v:0' shape=(4,)>, …]"),
+            "424 variables of this attempt are not in it, Adam/head/bias/v:0 for one",
+        ),
+        (ValueError("Received incompatible tensor\nwith shape (4,)"), "Received incompatible tensor with shape (4,)"),
+        (AssertionError(), "AssertionError"),
+    ],
+)
+def test_a_mismatch_is_told_in_one_line(error: Exception, line: str) -> None:
+    assert mismatch(error) == line
 
 
 def test_every_reason_has_an_exit_status_of_its_own() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from services.domain.contract import Reason, Resume
-from worker.trainer.endings import Ending, read_exception
+from worker.trainer.endings import Ending, mismatch, read_exception
 from worker.trainer.report import Reporter
 from worker.trainer.step import TrainStep
 
@@ -78,7 +78,7 @@ class Checkpoints:
             raise Ending(
                 Reason.BAD_CHECKPOINT,
                 f"checkpoint {Path(path).name} is of another model or optimizer and cannot be resumed "
-                f"({_mismatch(str(error))}): warm-start from it instead, or start in another folder",
+                f"({mismatch(error)}): warm-start from it instead, or start in another folder",
             ) from None
 
 
@@ -92,15 +92,6 @@ def _newest_first(folder: Path) -> list[str]:
     """By their index files, which TensorFlow writes last: the `checkpoint` state file may lag behind a kill."""
     found = [str(index.with_suffix("")) for index in folder.glob("ckpt-*.index")]
     return sorted(found, key=_number, reverse=True)
-
-
-def _mismatch(error: str) -> str:
-    """What TensorFlow found, in one line: how many objects, and the first variable that it names."""
-    count = re.search(r"Found (\d+) Python objects", error)
-    variable = re.search(r"tf\.Variable '([^']+)'", error)
-    if count and variable:
-        return f"{count[1]} variables of this attempt are not in it, {variable[1]} for one"
-    return " ".join(error.split())[:200]
 
 
 def _number(path: str) -> int:

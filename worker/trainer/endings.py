@@ -34,6 +34,16 @@ def read_exception(error: BaseException) -> Ending:
     return ending
 
 
+def mismatch(error: BaseException) -> str:
+    """What TensorFlow says of a checkpoint that does not fit, in one line: how much, and one variable by name."""
+    text = " ".join(str(error).split())
+    count = re.search(r"Found (\d+) Python objects", text)
+    variable = re.search(r"tf\.Variable '([^']+)'", text)
+    if count and variable:
+        return f"{count[1]} variables of this attempt are not in it, {variable[1]} for one"
+    return text[:200] or type(error).__name__
+
+
 def _classify(error: BaseException) -> Ending:
     text = _first_line(error)
     kind = type(error).__name__

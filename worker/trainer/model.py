@@ -8,7 +8,7 @@ from object_detection.builders import model_builder
 from object_detection.utils import config_util
 
 from services.domain.contract import Reason
-from worker.trainer.endings import Ending, read_exception
+from worker.trainer.endings import Ending, mismatch, read_exception
 
 
 def build(config: Any, *, is_training: bool) -> Any:
@@ -40,9 +40,8 @@ def warm_start(model: Any, train_config: Any) -> None:
     except (AssertionError, ValueError, TypeError, OSError, tf.errors.OpError) as error:
         if read_exception(error).reason in (Reason.DEVICE_MEMORY, Reason.HOST_MEMORY):
             raise
-        first = str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
         raise Ending(
             Reason.BAD_CHECKPOINT,
-            f"the checkpoint {path!r} does not fit this model as a {kind!r} checkpoint: {first}. "
-            f"Use one of the same backbone, or none",
+            f"the checkpoint {path!r} does not fit this model as a {kind!r} checkpoint ({mismatch(error)}): use one of "
+            f"the same backbone, or none",
         ) from None
