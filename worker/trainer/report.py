@@ -16,7 +16,6 @@ class Reporter:
 
     def __init__(self, attempt_dir: Path) -> None:
         self.attempt_dir = attempt_dir
-        self.phase_now = Phase.CHECKING
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._ended = False
@@ -28,7 +27,6 @@ class Reporter:
             os.write(self._events, line.encode() + b"\n")
 
     def phase(self, phase: Phase, **fields: Any) -> None:
-        self.phase_now = phase
         self.event(EventKind.PHASE, phase=phase, **fields)
 
     def warning(self, message: str) -> None:
