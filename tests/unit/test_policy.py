@@ -81,9 +81,7 @@ def test_without_a_floor_the_whole_ladder_is_allowed():
 
 @pytest.mark.parametrize("floor", ["efficientnet-b0", "inception_resnet_v2", "faster_rcnn_resnet50_fpn"])
 def test_a_floor_off_the_models_ladder_is_refused(floor):
-    with pytest.raises(
-        PolicyError, match=r"min_backbone: .* is not among .*resnet152_fpn, .*, resnet50_fpn"
-    ):
+    with pytest.raises(PolicyError, match=r"min_backbone: .* is not among .*resnet152_fpn, .*, resnet50_fpn"):
         Policy(min_backbone=floor).check(R152_FPN)
 
 
