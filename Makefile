@@ -49,6 +49,7 @@ lock: $(STAMP) ## resolve the dependencies of pyproject.toml into the lock files
 	$(COMPILE) --override overrides.txt -o requirements.lock pyproject.toml
 	$(COMPILE) --override overrides.txt -c requirements.lock --extra dev -o requirements-dev.lock pyproject.toml
 	$(COMPILE) --override overrides.txt -c requirements.lock --extra gpu -o requirements-gpu.lock pyproject.toml
+	$(COMPILE) --override overrides-api.txt -c requirements.lock --group api -o requirements-api.lock
 	$(COMPILE) -c requirements.lock --group bootstrap -o requirements-bootstrap.lock
 
 .PHONY: clean

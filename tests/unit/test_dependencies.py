@@ -1,14 +1,23 @@
 """The lock files, and the page that explains them, agree with pyproject.toml."""
 
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-gpu.lock", "requirements-bootstrap.lock"]
+LOCKS = [
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-gpu.lock",
+    "requirements-api.lock",
+    "requirements-bootstrap.lock",
+]
 
 
 def locked(name: str) -> dict[str, str]:
@@ -17,8 +26,15 @@ def locked(name: str) -> dict[str, str]:
 
 def wanted() -> list[str]:
     extras = [line for lines in PROJECT["project"]["optional-dependencies"].values() for line in lines]
-    lines = PROJECT["project"]["dependencies"] + extras + PROJECT["dependency-groups"]["bootstrap"]
-    return [re.split(r"[\[<>=;]", line)[0] for line in lines]
+    return names(PROJECT["project"]["dependencies"] + extras + PROJECT["dependency-groups"]["bootstrap"])
+
+
+def names(lines: list[str]) -> list[str]:
+    return [re.split(r"[ \[<>=;]", line)[0] for line in lines]
+
+
+def overridden(name: str) -> list[str]:
+    return names([line for line in (ROOT / name).read_text().splitlines() if line])
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -55,6 +71,22 @@ def test_exact_pins_are_what_is_locked() -> None:
 
 
 def test_every_direct_dependency_and_override_is_explained() -> None:
-    overrides = [re.split(r"[ ;]", line)[0] for line in (ROOT / "overrides.txt").read_text().splitlines() if line]
     page = (ROOT / "docs" / "dependencies.md").read_text()
-    assert [name for name in wanted() + overrides if f"`{name}`" not in page] == []
+    assert [name for name in wanted() + overridden("overrides.txt") if f"`{name}`" not in page] == []
+
+
+def test_the_api_is_a_part_of_the_base_without_a_training_library() -> None:
+    api = locked("requirements-api.lock").keys()
+    assert set(names(PROJECT["dependency-groups"]["api"])) <= api <= locked("requirements.lock").keys()
+    assert [name for name in api if re.search(r"tensorflow|keras|torch|nvidia|tf-slim|tf-models-official", name)] == []
+
+
+def test_only_the_object_detection_api_goes_without_what_it_demands_in_the_api_lock() -> None:
+    """An override holds for the whole lock: it must not take from one package what another one needs."""
+    api, missing = locked("requirements-api.lock"), {}
+    for name in api:
+        demanded = map(Requirement, importlib.metadata.requires(name) or [])
+        asked = {canonicalize_name(one.name) for one in demanded if not one.marker or one.marker.evaluate()}
+        if asked - api.keys():
+            missing[name] = asked - api.keys()
+    assert missing == {"tf-models-research-object-detection": set(overridden("overrides-api.txt"))}
