@@ -1,0 +1,58 @@
+"""What a use case refuses, as an exception tree. Each has a `code`; api/problems.py alone knows HTTP's numbers.
+
+DownshiftError
+ ├ NotFound            there is no such thing, or it is not yours to see
+ ├ Forbidden           you may not do this
+ ├ Unauthenticated     no token, or one that is not valid
+ ├ Invalid             a request that cannot be carried out; names every field that is wrong
+ ├ Conflict            the thing has changed, or the key was used for something else
+ └ TooMany             a limit is reached
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Conflict", "DownshiftError", "Fault", "Forbidden", "Invalid", "NotFound", "TooMany", "Unauthenticated"]
+
+
+class DownshiftError(Exception):
+    code = "error"
+
+
+class NotFound(DownshiftError):
+    code = "not_found"
+
+
+class Forbidden(DownshiftError):
+    code = "forbidden"
+
+
+class Unauthenticated(DownshiftError):
+    code = "unauthenticated"
+
+
+class Conflict(DownshiftError):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class TooMany(DownshiftError):
+    code = "too_many"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with one field of a request, and what to do."""
+
+    field: str
+    message: str
+
+
+class Invalid(DownshiftError):
+    code = "invalid"
+
+    def __init__(self, faults: Sequence[Fault], code: str = "invalid") -> None:
+        super().__init__("; ".join(f"{fault.field}: {fault.message}" for fault in faults))
+        self.faults = tuple(faults)
+        self.code = code

@@ -1,0 +1,177 @@
+"""Settings: read from the environment once, typed, checked. Nothing else in the project reads the environment."""
+
+import dataclasses
+import hashlib
+import os
+import shlex
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+__all__ = ["Settings", "SettingsError"]
+
+PREFIX = "DOWNSHIFT_"
+_LONGEST_SOCKET_PATH = 100  # the kernel's limit is 107 bytes
+
+
+class SettingsError(ValueError):
+    """A variable that cannot be used; the message names it and says what would do."""
+
+    code = "bad_settings"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Each field is the variable DOWNSHIFT_<FIELD>."""
+
+    home: Path = Path("var")
+    database_url: str = ""  # SQLite under home
+    broker_url: str = ""  # a private Redis on a unix socket under home
+    devices: str = "auto"
+    bind: str = "127.0.0.1:8080"
+    authentication: bool = True
+    host: str = ""  # this machine's name in the devices' names
+
+    poll_s: float = 3.0  # how often the worker looks at the database without having been woken
+    heartbeat_s: float = 2.0
+    lease_s: float = 30.0  # a supervisor that was not heard of for this long is looked after
+    stop_grace_s: float = 10.0  # from SIGTERM to SIGKILL
+    min_free_disk_mb: int = 1024  # below it, no training starts on this host
+
+    max_body_kb: int = 1024
+    max_upload_mb: int = 4096
+    max_steps: int = 10_000_000
+    max_jobs_per_user: int = 500  # queued, running or paused at one time
+    trainer: str = ""  # the command that trains an attempt directory
+    log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        home = Path(self.home).absolute()
+        object.__setattr__(self, "home", home)
+        if not self.database_url:
+            object.__setattr__(self, "database_url", f"sqlite:///{home}/downshift.db")
+        if not self.host:
+            object.__setattr__(self, "host", socket.gethostname())
+        self._check()
+
+    def _check(self) -> None:
+        if "/" in self.host:
+            raise SettingsError(f"{PREFIX}HOST: a plain name, got {self.host!r}")
+        for name in ("poll_s", "heartbeat_s", "lease_s", "max_body_kb", "max_upload_mb", "max_steps"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"{PREFIX}{name.upper()}: must be above 0, got {getattr(self, name)}")
+        if self.lease_s < 3 * self.heartbeat_s:
+            raise SettingsError(f"{PREFIX}LEASE_S: at least three heartbeats ({3 * self.heartbeat_s} s)")
+        if not self.authentication and not self.is_loopback:
+            raise SettingsError(
+                f"{PREFIX}BIND: {self.bind} can be reached from other machines, and {PREFIX}AUTHENTICATION is off: "
+                f"turn it on, or bind to 127.0.0.1"
+            )
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """Raises SettingsError for a value that cannot be read and for a DOWNSHIFT_ variable that does not exist."""
+        environ = os.environ if environ is None else environ
+        fields = {PREFIX + field.name.upper(): field for field in dataclasses.fields(cls)}
+        given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+        unknown = sorted(given.keys() - fields.keys())
+        if unknown:
+            raise SettingsError(f"{unknown[0]}: no such setting; there are {', '.join(fields)}")
+        return cls(
+            **{fields[name].name: _read(name, fields[name].type, value) for name, value in given.items() if value != ""}
+        )
+
+    def to_environment(self) -> dict[str, str]:
+        """The variables that give a child process the same settings."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {PREFIX + name.upper(): _write(value) for name, value in values.items()}
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.bind.rpartition(":")
+        try:
+            if not host or not 0 <= int(port) <= 65535:
+                raise ValueError
+        except ValueError:
+            raise SettingsError(
+                f"{PREFIX}BIND: an address and a port such as 127.0.0.1:8080, got {self.bind!r}"
+            ) from None
+        return host.strip("[]"), int(port)
+
+    @property
+    def is_loopback(self) -> bool:
+        host = self.address[0]
+        return host in ("localhost", "::1") or host.startswith("127.")
+
+    @property
+    def is_embedded_broker(self) -> bool:
+        return not self.broker_url
+
+    @property
+    def redis_socket(self) -> Path:
+        """Where the private Redis listens; outside home where its path is too long for a socket."""
+        beside = self.home / "redis.sock"
+        if len(os.fsencode(beside)) <= _LONGEST_SOCKET_PATH:
+            return beside
+        name = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:16]
+        return Path(tempfile.gettempdir(), f"downshift-{os.getuid()}-{name}.sock")
+
+    @property
+    def broker(self) -> str:
+        return self.broker_url or f"redis+socket://{self.redis_socket}"
+
+    @property
+    def jobs_dir(self) -> Path:
+        return self.home / "jobs"
+
+    @property
+    def datasets_dir(self) -> Path:
+        return self.home / "datasets"
+
+    @property
+    def checkpoints_dir(self) -> Path:
+        return self.home / "checkpoints"
+
+    @property
+    def locks_dir(self) -> Path:
+        return self.home / "locks"
+
+    @property
+    def admin_token_file(self) -> Path:
+        return self.home / "admin-token"
+
+    @property
+    def trainer_command(self) -> list[str]:
+        return shlex.split(self.trainer) or [sys.executable, "-m", "worker.trainer"]
+
+
+_WORDS = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
+
+
+def _boolean(text: str) -> bool:
+    return _WORDS[text.strip().lower()]
+
+
+_READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    Path: (Path, "a path"),
+    str: (str, "a text"),
+    bool: (_boolean, "on or off"),
+    int: (int, "a whole number"),
+    float: (float, "a number"),
+}
+
+
+def _read(name: str, kind: Any, text: str) -> Any:
+    reader, wanted = _READERS[kind]
+    try:
+        return reader(text)
+    except (ValueError, KeyError):
+        raise SettingsError(f"{name}: must be {wanted}, got {text!r}") from None
+
+
+def _write(value: Any) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)

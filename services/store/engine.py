@@ -1,0 +1,83 @@
+"""Connections and transactions: SQLite or PostgreSQL behind one `Store`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.orm import Session
+
+from services.settings import SettingsError
+
+__all__ = ["Store", "make_engine"]
+
+_BUSY_MS = 15_000
+_WRITES = "downshift_writes"
+
+
+class Store:
+    """Opens sessions. A use case opens one, does its SQL in it and leaves; the commit is at its end, or nowhere."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._writing = engine.execution_options(**{_WRITES: True})
+
+    @classmethod
+    def open(cls, url: str) -> "Store":
+        return cls(make_engine(url))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """For writing. On SQLite it takes the write lock at its begin, so that nothing read in it can be stale."""
+        with Session(self._writing, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        with Session(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def make_engine(url: str) -> Engine:
+    """Raises SettingsError for an address that is none."""
+    try:
+        address = make_url(url)
+        backend = address.get_backend_name()
+    except ArgumentError:
+        raise SettingsError("DOWNSHIFT_DATABASE_URL: not a database address") from None
+    if backend == "sqlite":
+        return _sqlite(url, address.database)
+    if backend == "postgresql":
+        # A query that hangs must not hold a supervisor's heartbeat up for ever.
+        timeouts = {"connect_timeout": 5, "options": "-c statement_timeout=30000 -c lock_timeout=15000"}
+        return create_engine(
+            address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10, connect_args=timeouts
+        )
+    raise SettingsError(f"DOWNSHIFT_DATABASE_URL: sqlite:///… or postgresql://…, got {backend}://…")
+
+
+def _sqlite(url: str, path: str | None) -> Engine:
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"timeout": _BUSY_MS / 1000})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # the driver would begin by itself, and always deferred
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

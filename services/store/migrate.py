@@ -1,0 +1,45 @@
+"""The schema, brought up to date by the migrations."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+__all__ = ["downgrade", "is_current", "upgrade"]
+
+MIGRATIONS = Path(__file__).parents[2] / "migrations"
+_LOCK = 7_239_041  # any number, the same in every process
+
+
+def upgrade(engine: Engine, revision: str = "head") -> None:
+    """Safe to call from several processes at once: the second waits for the first and finds nothing to do."""
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        _wait_for_turn(connection)
+        command.upgrade(_config(connection), revision)
+
+
+def downgrade(engine: Engine, revision: str = "base") -> None:
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        _wait_for_turn(connection)
+        command.downgrade(_config(connection), revision)
+
+
+def is_current(engine: Engine) -> bool:
+    head = ScriptDirectory(str(MIGRATIONS)).get_current_head()
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision() == head
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _wait_for_turn(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":  # SQLite's transaction holds the write lock already
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

@@ -1,0 +1,264 @@
+"""The tables. Times are UTC and aware, memory is in bytes, ids of jobs are numbers that people can say."""
+
+import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, Integer, MetaData, String, Text
+from sqlalchemy import Float as Double
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
+
+__all__ = [
+    "Attempt",
+    "AuditEntry",
+    "Base",
+    "Device",
+    "Event",
+    "IdempotencyKey",
+    "Job",
+    "Lease",
+    "Measurement",
+    "Metric",
+    "Token",
+    "User",
+]
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class UtcDateTime(TypeDecorator[datetime.datetime]):
+    """Aware in Python on both databases; SQLite itself forgets the zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+        return None if value is None else value.astimezone(datetime.UTC)
+
+    def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=datetime.UTC)
+
+
+# SQLite numbers rows by itself only in a column that is exactly INTEGER.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012  SQLAlchemy reads it from the class
+        datetime.datetime: UtcDateTime,
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+        str: Text,
+        float: Double,
+        int: BigInteger,
+    }
+
+
+class User(Base):
+    __tablename__ = "users"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    role: Mapped[str] = mapped_column(String(16))
+    created_at: Mapped[datetime.datetime]
+
+
+class Token(Base):
+    __tablename__ = "tokens"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)
+    name: Mapped[str] = mapped_column(String(64))
+    digest: Mapped[str] = mapped_column(String(64), unique=True)  # SHA-256 of a 256-bit secret
+    scopes: Mapped[list[Any]]
+    created_at: Mapped[datetime.datetime]
+    expires_at: Mapped[datetime.datetime | None]
+    last_used_at: Mapped[datetime.datetime | None]
+    revoked_at: Mapped[datetime.datetime | None]
+
+
+class Job(Base):
+    """`plan` is the current attempt's while running and the next one's while queued; `asked` never changes."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index("ix_jobs_state_priority_id", "state", "priority", "id"),
+        Index("ix_jobs_owner_id_id", "owner_id", "id"),
+        {"sqlite_autoincrement": True},  # a number is never given twice
+    )
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str] = mapped_column(String(128))
+    notes: Mapped[str] = mapped_column(default="")
+    state: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str | None]  # why it failed, or what a queued one waits for
+    stop: Mapped[str | None] = mapped_column(String(16))  # what the owner asked of a running one
+    priority: Mapped[int] = mapped_column(Integer, default=0)
+    model: Mapped[str] = mapped_column(String(64))
+    dataset: Mapped[str] = mapped_column(String(64))
+    request: Mapped[dict[str, Any]]  # as submitted
+    policy: Mapped[dict[str, Any]]
+    base_config: Mapped[str]  # the pipeline.config before any plan, without paths
+    asked: Mapped[dict[str, Any]]
+    plan: Mapped[dict[str, Any]]
+    planned: Mapped[dict[str, Any]]  # how `plan` came about: prediction, changes, summary
+    min_memory_bytes: Mapped[int] = mapped_column(default=0)
+    not_before: Mapped[datetime.datetime | None]
+    attempts: Mapped[int] = mapped_column(Integer, default=0)
+    step: Mapped[int] = mapped_column(default=0)
+    steps: Mapped[int]
+    version: Mapped[int] = mapped_column(Integer, default=1)
+    created_at: Mapped[datetime.datetime]
+    queued_at: Mapped[datetime.datetime]
+    started_at: Mapped[datetime.datetime | None]
+    finished_at: Mapped[datetime.datetime | None]
+
+
+class Attempt(Base):
+    __tablename__ = "attempts"
+
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(Integer, primary_key=True)
+    plan: Mapped[dict[str, Any]]
+    planned: Mapped[dict[str, Any]]
+    config: Mapped[str]  # pipeline.config as run
+    device_id: Mapped[str] = mapped_column(String(128))
+    device_name: Mapped[str]
+    limit_bytes: Mapped[int]
+    host: Mapped[str] = mapped_column(String(64))
+    token: Mapped[str] = mapped_column(String(64))
+    phase: Mapped[str | None] = mapped_column(String(32))
+    step: Mapped[int] = mapped_column(default=0)
+    step_s: Mapped[float | None]  # seconds a step takes, lately
+    saved_step: Mapped[int | None]
+    ingested: Mapped[int] = mapped_column(default=0)  # bytes of events.jsonl that are in the database
+    peak_bytes: Mapped[int | None]
+    outcome: Mapped[dict[str, Any] | None]
+    reason: Mapped[str | None] = mapped_column(String(32))
+    diagnosis: Mapped[str | None] = mapped_column(String(32))
+    message: Mapped[str | None]
+    exit_status: Mapped[int | None] = mapped_column(Integer)
+    followed_by: Mapped[str | None]  # what was done about it, for people
+    started_at: Mapped[datetime.datetime]
+    trainer_started_at: Mapped[datetime.datetime | None]
+    ended_at: Mapped[datetime.datetime | None]
+
+
+class Device(Base):
+    """A device as its host saw it last. The id is `host/key`."""
+
+    __tablename__ = "devices"
+
+    id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    host: Mapped[str] = mapped_column(String(64), index=True)
+    key: Mapped[str] = mapped_column(String(32))
+    kind: Mapped[str] = mapped_column(String(8))
+    index: Mapped[int] = mapped_column(Integer)
+    name: Mapped[str]
+    total_bytes: Mapped[int]
+    free_bytes: Mapped[int]
+    bfloat16: Mapped[bool]
+    utilisation: Mapped[int | None] = mapped_column(Integer)
+    temperature: Mapped[int | None] = mapped_column(Integer)
+    processes: Mapped[list[Any]]
+    problem: Mapped[str | None]  # why nothing starts on it
+    baseline_bytes: Mapped[int | None]  # used by others when our last job was given it; None: it is clean
+    seen_at: Mapped[datetime.datetime]
+
+
+class Lease(Base):
+    """The right to run a job on a device. Both are unique: double booking is a constraint error."""
+
+    __tablename__ = "leases"
+
+    device_id: Mapped[str] = mapped_column(ForeignKey("devices.id"), primary_key=True)
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), unique=True)
+    attempt: Mapped[int] = mapped_column(Integer)
+    token: Mapped[str] = mapped_column(String(64))
+    host: Mapped[str] = mapped_column(String(64), index=True)
+    boot_id: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime.datetime]
+    expires_at: Mapped[datetime.datetime]
+
+
+class Event(Base):
+    __tablename__ = "events"
+    __table_args__ = (Index("ix_events_job_id_id", "job_id", "id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"))
+    attempt: Mapped[int | None] = mapped_column(Integer)
+    kind: Mapped[str] = mapped_column(String(32))
+    at: Mapped[datetime.datetime]
+    data: Mapped[dict[str, Any]]
+
+
+class Metric(Base):
+    """One value of one series. Ordered by its key, so a series is one range and a bucket of it a smaller one."""
+
+    __tablename__ = "metrics"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(96), primary_key=True)
+    attempt: Mapped[int] = mapped_column(Integer, primary_key=True)
+    step: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[float]
+    at: Mapped[datetime.datetime]
+
+
+class Measurement(Base):
+    """Memory that an attempt really needed. Not complete: it ran out, and needed at least this."""
+
+    __tablename__ = "measurements"
+    __table_args__ = (Index("ix_measurements_model_precision", "model", "precision"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"))
+    attempt: Mapped[int] = mapped_column(Integer)
+    model: Mapped[str] = mapped_column(String(64))
+    precision: Mapped[str] = mapped_column(String(16))
+    micro_batch: Mapped[int] = mapped_column(Integer)
+    height: Mapped[int] = mapped_column(Integer)
+    width: Mapped[int] = mapped_column(Integer)
+    proposals: Mapped[int | None] = mapped_column(Integer)
+    second_stage_batch: Mapped[int | None] = mapped_column(Integer)
+    device_kind: Mapped[str] = mapped_column(String(8))
+    software: Mapped[str] = mapped_column(String(64))
+    peak_bytes: Mapped[int]
+    evaluation_peak_bytes: Mapped[int | None]
+    host_peak_bytes: Mapped[int | None]
+    complete: Mapped[bool]
+    created_at: Mapped[datetime.datetime]
+
+
+class IdempotencyKey(Base):
+    __tablename__ = "idempotency_keys"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(128), primary_key=True)
+    request_digest: Mapped[str] = mapped_column(String(64))
+    status: Mapped[int] = mapped_column(Integer)
+    location: Mapped[str | None]
+    body: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime.datetime] = mapped_column(index=True)
+
+
+class AuditEntry(Base):
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    at: Mapped[datetime.datetime]
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    action: Mapped[str] = mapped_column(String(64))
+    target: Mapped[str] = mapped_column(String(128))
+    data: Mapped[dict[str, Any]]
