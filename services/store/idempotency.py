@@ -1,0 +1,24 @@
+"""Idempotency keys: SQL. A key is kept in the transaction that did what it stands for."""
+
+import datetime
+
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from services.store.models import IdempotencyKey
+
+__all__ = ["find", "forget_before", "keep"]
+
+
+def find(session: Session, user_id: int, key: str) -> IdempotencyKey | None:
+    return session.get(IdempotencyKey, (user_id, key))
+
+
+def keep(session: Session, entry: IdempotencyKey) -> None:
+    """Raises IntegrityError where another request with the same key was first."""
+    session.add(entry)
+    session.flush()
+
+
+def forget_before(session: Session, moment: datetime.datetime) -> None:
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < moment))

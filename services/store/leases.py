@@ -1,0 +1,36 @@
+"""Leases: SQL. A lease is held by whoever knows its token; anybody else's write changes nothing."""
+
+import datetime
+from collections.abc import Sequence
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, delete, select, update
+from sqlalchemy.orm import Session
+
+from services.store.models import Lease
+
+__all__ = ["held", "of_host", "release", "renew", "take"]
+
+
+def take(session: Session, lease: Lease) -> None:
+    """Raises IntegrityError where the device or the job is leased already."""
+    session.add(lease)
+    session.flush()
+
+
+def held(session: Session, job_id: int, token: str) -> Lease | None:
+    """The lease, locked, if `token` still holds it."""
+    return session.scalar(select(Lease).where(Lease.job_id == job_id, Lease.token == token).with_for_update())
+
+
+def renew(session: Session, job_id: int, token: str, until: datetime.datetime) -> bool:
+    result = session.execute(update(Lease).where(Lease.job_id == job_id, Lease.token == token).values(expires_at=until))
+    return cast("CursorResult[Any]", result).rowcount == 1
+
+
+def release(session: Session, job_id: int, token: str) -> None:
+    session.execute(delete(Lease).where(Lease.job_id == job_id, Lease.token == token))
+
+
+def of_host(session: Session, host: str) -> Sequence[Lease]:
+    return session.scalars(select(Lease).where(Lease.host == host)).all()
