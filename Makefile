@@ -22,11 +22,13 @@ $(STAMP): $(LOCK) requirements-bootstrap.lock
 	@scripts/make-env '$(LOCK)' '$@'
 
 .PHONY: check
-check: $(STAMP) ## style, types and who may import whom
+check: $(STAMP) ## style, types, who may import whom, the container files
 	@echo '== ruff check' && $(PY) -m ruff check .
 	@echo '== ruff format' && $(PY) -m ruff format --check .
 	@echo '== mypy' && $(PY) -m mypy
 	@echo '== import layers' && $(PY) -c 'from importlinter.cli import lint_imports_command as run; run()' --no-logo
+	@echo '== Dockerfile' && .venv/bin/hadolint Dockerfile
+	@echo '== docker-compose.yml' && $(PY) -m check_jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 
 .PHONY: test
 test: check ## check, and every test that takes seconds; ARGS='-k name' is handed to pytest
