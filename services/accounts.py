@@ -1,0 +1,209 @@
+"""Who may do what: users, and what a token of theirs is good for. How tokens come and go is `services.tokens`.
+
+A token is 256 random bits. It is shown once, when it is made; the database holds its digest only.
+"""
+
+import contextlib
+import datetime
+import enum
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from services.clock import utc_now
+from services.errors import Conflict, Forbidden, Unauthenticated
+from services.settings import Settings
+from services.store import accounts, audit
+from services.store.engine import Store
+from services.store.models import Token, User
+
+__all__ = [
+    "Principal",
+    "Role",
+    "Scope",
+    "authenticate",
+    "create_user",
+    "ensure_admin",
+    "including",
+    "listed",
+    "local_principal",
+    "new_token",
+]
+
+ADMIN = "admin"
+LOCAL = "local"
+_PREFIX = "dsh_"  # so that a token that leaked is recognised for what it is
+_LONGEST_TOKEN = 128
+_TOUCH_EVERY = datetime.timedelta(minutes=1)
+_log = logging.getLogger(__name__)
+
+
+class Role(enum.StrEnum):
+    VIEWER = "viewer"
+    MEMBER = "member"
+    ADMIN = "admin"
+
+
+class Scope(enum.StrEnum):
+    """What a token is good for. Each includes the ones before it."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    ADMIN = "admin"
+
+
+_MOST: dict[Role, Scope] = {Role.VIEWER: Scope.READ, Role.MEMBER: Scope.SUBMIT, Role.ADMIN: Scope.ADMIN}
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who is asking. `scopes` are those of the token that the user's role still allows."""
+
+    user_id: int
+    name: str
+    role: Role
+    scopes: frozenset[Scope]
+    token_id: int | None = None
+    expires_at: datetime.datetime | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        return Scope.ADMIN in self.scopes
+
+    def require(self, scope: Scope) -> None:
+        """Raises Forbidden."""
+        if scope not in self.scopes:
+            raise Forbidden(f"this needs a token with the scope {scope!s}; yours has {listed(self.scopes)}")
+
+    def require_change(self, owner_id: int) -> None:
+        """May this one change what `owner_id` owns? Raises Forbidden."""
+        self.require(Scope.SUBMIT)
+        if owner_id != self.user_id and not self.is_admin:
+            raise Forbidden("this belongs to somebody else; only its owner and admins may change it")
+
+
+def including(scopes: Iterable[str]) -> frozenset[Scope]:
+    """The scopes with all that they include."""
+    order = list(Scope)
+    most = max((order.index(Scope(scope)) for scope in scopes), default=-1)
+    return frozenset(order[: most + 1])
+
+
+def listed(scopes: Collection[Scope]) -> str:
+    return ", ".join(scope for scope in Scope if scope in scopes) or "none"
+
+
+def new_token(
+    session: Session,
+    user: User,
+    name: str,
+    scopes: Collection[Scope],
+    expires_at: datetime.datetime | None,
+    now: datetime.datetime,
+) -> tuple[Token, str]:
+    """The row, and the secret that nobody can have again."""
+    secret = _PREFIX + secrets.token_urlsafe(32)
+    token = Token(
+        user_id=user.id,
+        name=name,
+        digest=_digest(secret),
+        scopes=[str(scope) for scope in Scope if scope in scopes],
+        created_at=now,
+        expires_at=expires_at,
+    )
+    return accounts.add_token(session, token), secret
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def ensure_admin(store: Store, settings: Settings) -> str | None:
+    """Where there is no user yet: make `admin` with a token, write it to HOME/admin-token, and return it.
+
+    The file is written before the commit: a crash in between leaves a file that the next start replaces, never an
+    admin whose token nobody has.
+    """
+    now = utc_now()
+    with store.transaction() as session:
+        if accounts.has_users(session):
+            return None
+        user = accounts.add_user(session, ADMIN, Role.ADMIN, now)
+        if user is None:  # another process was a moment faster
+            return None
+        secret = new_token(session, user, "first", [Scope.ADMIN], None, now)[1]
+        _write_private(settings.admin_token_file, secret + "\n")
+    return secret
+
+
+def _write_private(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def authenticate(store: Store, token: str, now: datetime.datetime | None = None) -> Principal:
+    """Whose token this is. Raises Unauthenticated, which never says more than that it is not valid."""
+    now = now or utc_now()
+    refused = Unauthenticated("the token is not valid: it is unknown, expired or revoked")
+    if not token or len(token) > _LONGEST_TOKEN or not token.isascii():
+        raise refused
+    digest = _digest(token)
+    with store.reading() as session:
+        found = accounts.find_token(session, digest)
+    if found is None or not hmac.compare_digest(found[0].digest, digest):
+        raise refused
+    kept, user = found
+    if kept.revoked_at is not None or (kept.expires_at is not None and kept.expires_at <= now):
+        raise refused
+    _touch(store, kept, now)
+    role = Role(user.role)
+    scopes = including(kept.scopes) & including([_MOST[role]])
+    return Principal(user.id, user.name, role, scopes, kept.id, kept.expires_at)
+
+
+def _touch(store: Store, token: Token, now: datetime.datetime) -> None:
+    """Last use, to the minute: a write per request would queue readers behind writers."""
+    if token.last_used_at is not None and token.last_used_at > now - _TOUCH_EVERY:
+        return
+    try:
+        with store.transaction() as session:
+            accounts.touch(session, token.id, now, now - _TOUCH_EVERY)
+    except SQLAlchemyError as error:  # nobody is refused because a note could not be taken
+        _log.warning("the use of a token was not noted: %s", error)
+
+
+def local_principal(store: Store) -> Principal:
+    """Who asks where authentication is off: an admin called `local`, made when first needed."""
+    with store.reading() as session:
+        user = accounts.user_called(session, LOCAL)
+    if user is None:
+        with store.transaction() as session:
+            user = accounts.add_user(session, LOCAL, Role.ADMIN, utc_now()) or accounts.user_called(session, LOCAL)
+    assert user is not None
+    return Principal(user.id, user.name, Role.ADMIN, frozenset(Scope))
+
+
+def create_user(store: Store, principal: Principal, name: str, role: Role) -> int:
+    """Returns the user's id. Raises Forbidden, Conflict("name_taken")."""
+    principal.require(Scope.ADMIN)
+    now = utc_now()
+    with store.transaction() as session:
+        user = accounts.add_user(session, name, role, now)
+        if user is None:
+            raise Conflict("name_taken", f"there is a user called {name!r} already")
+        audit.add(session, principal.user_id, "user.create", f"user {user.id}", now, name=name, role=str(role))
+        return user.id

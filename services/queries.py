@@ -1,0 +1,195 @@
+"""What the service answers when asked. A list of n jobs costs a constant number of queries."""
+
+import datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import planning, views
+from services.accounts import Principal, Scope
+from services.clock import utc_now
+from services.domain import catalogue
+from services.domain.states import FINAL, State
+from services.errors import NotFound
+from services.store import accounts, attempts, jobs, listing, metrics
+from services.store.engine import Store
+from services.store.models import Attempt, Job
+
+__all__ = [
+    "EventPage",
+    "JobPage",
+    "attempt_config",
+    "job_view",
+    "job_views",
+    "list_attempts",
+    "list_devices",
+    "list_events",
+    "list_jobs",
+    "list_models",
+    "list_queue",
+    "show_attempt",
+    "show_job",
+    "show_metrics",
+    "visible_attempt",
+    "visible_job",
+]
+
+
+def job_view(session: Session, job: Job) -> dict[str, Any]:
+    return job_views(session, [job])[0]
+
+
+def job_views(session: Session, found: Sequence[Job]) -> list[dict[str, Any]]:
+    owners = accounts.names_of(session, {job.owner_id for job in found})
+    queued = [job.id for job in found if job.state == State.QUEUED]
+    running = [job.id for job in found if job.state == State.RUNNING]
+    positions = listing.queue_positions(session, queued) if queued else {}
+    step_times = listing.step_times(session, running) if running else {}
+    return [views.job_view(job, owners[job.owner_id], positions.get(job.id), step_times.get(job.id)) for job in found]
+
+
+def visible_job(session: Session, principal: Principal, job_id: int) -> Job:
+    """The job, if this one may see it; raises NotFound. Everybody on the team sees every job."""
+    principal.require(Scope.READ)
+    job = jobs.get(session, job_id)
+    if job is None:
+        raise NotFound(f"there is no job {job_id}")
+    return job
+
+
+def visible_attempt(session: Session, principal: Principal, job_id: int, number: int | None) -> Attempt:
+    """The attempt, or the job's newest one (None). Raises NotFound."""
+    job = visible_job(session, principal, job_id)
+    if number is None and not job.attempts:
+        raise NotFound(f"job {job_id} has not been tried yet")
+    attempt = attempts.get(session, job_id, job.attempts if number is None else number)
+    if attempt is None:
+        raise NotFound(f"job {job_id} has no attempt {number}; it has had {job.attempts}")
+    return attempt
+
+
+@dataclass(frozen=True)
+class JobPage:
+    items: list[dict[str, Any]]
+    before: int | None  # what to ask for to get the next page; None on the last
+
+
+def list_jobs(
+    store: Store,
+    principal: Principal,
+    *,
+    limit: int,
+    before: int | None = None,
+    states: Collection[State] = (),
+    owner: str | None = None,
+    text: str | None = None,
+) -> JobPage:
+    """Newest first. A page is found by the number it follows, so jobs that arrive meanwhile shift nothing."""
+    principal.require(Scope.READ)
+    with store.reading() as session:
+        found = listing.page(session, limit=limit + 1, before=before, states=states, owner=owner, text=text)
+        here = found[:limit]
+        return JobPage(job_views(session, here), here[-1].id if len(found) > limit else None)
+
+
+def show_job(store: Store, principal: Principal, job_id: int) -> dict[str, Any]:
+    with store.reading() as session:
+        return job_view(session, visible_job(session, principal, job_id))
+
+
+def list_attempts(store: Store, principal: Principal, job_id: int) -> list[dict[str, Any]]:
+    with store.reading() as session:
+        visible_job(session, principal, job_id)
+        return [views.attempt_view(attempt) for attempt in attempts.of_job(session, job_id)]
+
+
+def show_attempt(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
+    with store.reading() as session:
+        return views.attempt_view(visible_attempt(session, principal, job_id, number))
+
+
+def attempt_config(store: Store, principal: Principal, job_id: int, number: int) -> str:
+    """The pipeline.config as run."""
+    with store.reading() as session:
+        return visible_attempt(session, principal, job_id, number).config
+
+
+def show_metrics(
+    store: Store, principal: Principal, job_id: int, names: Sequence[str], max_points: int
+) -> dict[str, Any]:
+    """The series of these metrics (none named: of all), and the names that there are."""
+    with store.reading() as session:
+        visible_job(session, principal, job_id)
+        known = list(metrics.names_of_job(session, job_id))
+        wanted = [name for name in known if name in names or not names]
+        return {"names": known, "series": _columns(metrics.series(session, job_id, wanted, max_points))}
+
+
+def _columns(buckets: Sequence[metrics.Bucket]) -> list[dict[str, Any]]:
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for bucket in buckets:
+        series = found.setdefault(
+            (bucket.name, bucket.attempt),
+            {"name": bucket.name, "attempt": bucket.attempt, "steps": [], "min": [], "max": [], "mean": []},
+        )
+        for column, value in (
+            ("steps", bucket.step),
+            ("min", bucket.low),
+            ("max", bucket.high),
+            ("mean", bucket.mean),
+        ):
+            series[column].append(value)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class EventPage:
+    items: list[dict[str, Any]]
+    is_over: bool  # the job has ended, and nothing will follow these
+
+
+def list_events(store: Store, principal: Principal, job_id: int, after: int, limit: int) -> EventPage:
+    """What happened after the event numbered `after`, oldest first."""
+    with store.reading() as session:
+        job = visible_job(session, principal, job_id)
+        found = listing.events_after(session, job_id, after, limit)
+        items = [
+            {
+                "id": event.id,
+                "job": event.job_id,
+                "attempt": event.attempt,
+                "kind": event.kind,
+                "at": views.stamp(event.at),
+                "data": event.data,
+            }
+            for event in found
+        ]
+        # The state was read before the events: a job that was over then has nothing to add to them.
+        return EventPage(items, job.state in FINAL and len(found) < limit)
+
+
+def list_devices(store: Store, principal: Principal) -> list[dict[str, Any]]:
+    principal.require(Scope.READ)
+    present_since = utc_now() - datetime.timedelta(seconds=planning.PRESENT_S)
+    with store.reading() as session:
+        return [views.device_view(device, lease, present_since) for device, lease in listing.devices(session)]
+
+
+def list_queue(store: Store, principal: Principal, limit: int) -> dict[str, Any]:
+    """The jobs that wait, the next one first, and how many there are of each state."""
+    principal.require(Scope.READ)
+    with store.reading() as session:
+        counts = listing.count_by_state(session)
+        waiting = job_views(session, listing.next_in_queue(session, limit))
+    return {
+        "queued": counts.get(State.QUEUED, 0),
+        "running": counts.get(State.RUNNING, 0),
+        "paused": counts.get(State.PAUSED, 0),
+        "items": waiting,
+    }
+
+
+def list_models() -> list[dict[str, Any]]:
+    return [views.model_view(model) for model in catalogue.MODELS.values()]

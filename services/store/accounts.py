@@ -1,0 +1,95 @@
+"""Users and their tokens: SQL. Of a token only the digest is ever here."""
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from services.store.models import Token, User
+
+__all__ = [
+    "add_token",
+    "add_user",
+    "find_token",
+    "get_token",
+    "has_users",
+    "names_of",
+    "revoke",
+    "tokens",
+    "touch",
+    "user_called",
+]
+
+
+def has_users(session: Session) -> bool:
+    return session.scalar(select(User.id).limit(1)) is not None
+
+
+def user_called(session: Session, name: str) -> User | None:
+    return session.scalar(select(User).where(User.name == name))
+
+
+def add_user(session: Session, name: str, role: str, now: datetime.datetime) -> User | None:
+    """None where the name is taken, also by somebody who was a moment faster."""
+    user = User(name=name, role=role, created_at=now)
+    try:
+        with session.begin_nested():
+            session.add(user)
+    except IntegrityError:
+        return None
+    return user
+
+
+def names_of(session: Session, user_ids: Iterable[int]) -> dict[int, str]:
+    rows = session.execute(select(User.id, User.name).where(User.id.in_(set(user_ids))))
+    return dict(rows.tuples())
+
+
+def add_token(session: Session, token: Token) -> Token:
+    session.add(token)
+    session.flush()
+    return token
+
+
+def find_token(session: Session, digest: str) -> tuple[Token, User] | None:
+    row = session.execute(
+        select(Token, User).join(User, User.id == Token.user_id).where(Token.digest == digest)
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def get_token(session: Session, token_id: int) -> Token | None:
+    return session.get(Token, token_id)
+
+
+def tokens(session: Session, user_id: int | None) -> Sequence[tuple[Token, str]]:
+    """The tokens of one user, or everybody's (None), newest first, each with its user's name."""
+    query = select(Token, User.name).join(User, User.id == Token.user_id).order_by(Token.id.desc())
+    if user_id is not None:
+        query = query.where(Token.user_id == user_id)
+    return [(token, name) for token, name in session.execute(query)]
+
+
+def touch(session: Session, token_id: int, now: datetime.datetime, not_since: datetime.datetime) -> bool:
+    """Note the use of a token, unless one was noted after `not_since`."""
+    result = session.execute(
+        update(Token)
+        .where(Token.id == token_id, or_(Token.last_used_at.is_(None), Token.last_used_at <= not_since))
+        .values(last_used_at=now)
+        .execution_options(synchronize_session=False)
+    )
+    return cast("CursorResult[Any]", result).rowcount == 1
+
+
+def revoke(session: Session, token_id: int, now: datetime.datetime) -> bool:
+    """False where it was revoked already."""
+    result = session.execute(
+        update(Token)
+        .where(Token.id == token_id, Token.revoked_at.is_(None))
+        .values(revoked_at=now)
+        .execution_options(synchronize_session=False)
+    )
+    return cast("CursorResult[Any]", result).rowcount == 1

@@ -1,0 +1,128 @@
+"""What rows look like to those who ask: plain values that JSON can hold. No queries here."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from services.domain.catalogue import Model
+from services.domain.states import State
+from services.store.models import Attempt, Device, Job, Lease
+
+__all__ = ["attempt_view", "device_view", "job_view", "model_view", "stamp"]
+
+
+def stamp(moment: datetime.datetime | None) -> str | None:
+    """RFC 3339 with a Z."""
+    return None if moment is None else moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+
+
+def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | None) -> dict[str, Any]:
+    """`step_s`: what a step of the attempt that runs takes lately."""
+    running = job.state == State.RUNNING
+    here = f"/v1/jobs/{job.id}"
+    return {
+        "id": job.id,
+        "name": job.name,
+        "notes": job.notes,
+        "owner": owner,
+        "state": str(job.state),
+        "reason": job.reason,
+        "stopping": job.stop,
+        "priority": job.priority,
+        "queue_position": queue_position,
+        "created_at": stamp(job.created_at),
+        "started_at": stamp(job.started_at),
+        "finished_at": stamp(job.finished_at),
+        "progress": {
+            "step": job.step,
+            "steps": job.steps,
+            "eta_s": round(max(0, job.steps - job.step) * step_s, 1) if running and step_s is not None else None,
+        },
+        "current_attempt": job.attempts if running else None,
+        "attempts": job.attempts,
+        "model": job.model,
+        "dataset": job.dataset,
+        "policy": job.policy,
+        "asked": job.asked,
+        "plan": job.plan,
+        "predicted": (job.planned or {}).get("prediction"),
+        "summary": (job.planned or {}).get("summary"),
+        "version": job.version,
+        "links": {
+            "self": here,
+            **{name: f"{here}/{name}" for name in ("attempts", "metrics", "logs", "events", "artifacts")},
+        },
+    }
+
+
+def attempt_view(attempt: Attempt) -> dict[str, Any]:
+    planned: Mapping[str, Any] = attempt.planned or {}
+    here = f"/v1/jobs/{attempt.job_id}/attempts/{attempt.number}"
+    return {
+        "job": attempt.job_id,
+        "number": attempt.number,
+        "plan": attempt.plan,
+        "device": {"id": attempt.device_id, "name": attempt.device_name},
+        "limit_bytes": attempt.limit_bytes,
+        "predicted": planned.get("prediction"),
+        "measured_peak_bytes": attempt.peak_bytes,
+        "changes": planned.get("changes") or [],
+        "summary": planned.get("summary"),
+        "phase": attempt.phase,
+        "step": attempt.step,
+        "saved_step": attempt.saved_step,
+        "started_at": stamp(attempt.started_at),
+        "trainer_started_at": stamp(attempt.trainer_started_at),
+        "ended_at": stamp(attempt.ended_at),
+        "outcome": attempt.reason,
+        "diagnosis": attempt.diagnosis,
+        "message": attempt.message,
+        "evidence": attempt.outcome,
+        "exit_status": attempt.exit_status,
+        "followed_by": attempt.followed_by,
+        "links": {
+            "self": here,
+            "config": f"{here}/config",
+            "diff": f"{here}/diff",
+            "logs": f"/v1/jobs/{attempt.job_id}/logs?attempt={attempt.number}",
+        },
+    }
+
+
+def device_view(device: Device, lease: Lease | None, present_since: datetime.datetime) -> dict[str, Any]:
+    """A device that was not reported since `present_since` is shown as away."""
+    return {
+        "id": device.id,
+        "host": device.host,
+        "kind": device.kind,
+        "index": device.index,
+        "name": device.name,
+        "total_bytes": device.total_bytes,
+        "free_bytes": device.free_bytes,
+        "bfloat16": device.bfloat16,
+        "utilisation": device.utilisation,
+        "temperature": device.temperature,
+        "processes": device.processes,
+        "problem": device.problem,
+        "seen_at": stamp(device.seen_at),
+        "is_present": device.seen_at >= present_since,
+        "job": None
+        if lease is None
+        else {"id": lease.job_id, "attempt": lease.attempt, "link": f"/v1/jobs/{lease.job_id}"},
+    }
+
+
+def model_view(model: Model) -> dict[str, Any]:
+    sizes: Sequence[tuple[int, int]] = model.image_sizes
+    return {
+        "name": model.name,
+        "family": str(model.family),
+        "backbone": model.backbone,
+        "image_size": list(model.image_size),
+        "image_sizes": [list(size) for size in sizes],
+        "batch_size": model.batch_size,
+        "learning_rate": model.learning_rate,
+        "steps": model.steps,
+        "needs_masks": model.needs_masks,
+        "smaller": model.smaller,
+    }
