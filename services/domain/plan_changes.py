@@ -1,0 +1,135 @@
+"""What was changed from one plan to the next, field by field, in words that a person understands."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from services.domain import catalogue
+from services.domain.plans import Plan, Precision
+from services.domain.policy import Lever
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field of a plan; `reason` is a sentence with the figures."""
+
+    lever: Lever
+    field: str
+    before: str
+    after: str
+    reason: str
+
+
+_LEVER_OF = {
+    "micro_batch": Lever.MICRO_BATCH,
+    "precision": Lever.PRECISION,
+    "proposals": Lever.PROPOSALS,
+    "second_stage_batch": Lever.PROPOSALS,
+    "image_size": Lever.IMAGE_SIZE,
+    "model": Lever.BACKBONE,
+    "batch_size": Lever.BATCH_SIZE,
+    "steps": Lever.BATCH_SIZE,
+    "learning_rate": Lever.BATCH_SIZE,
+}
+
+
+def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
+    """Every field that differs. `why` ends each reason: what was predicted, what ran out."""
+    found = []
+    for field, lever in _LEVER_OF.items():
+        old, new = getattr(before, field), getattr(after, field)
+        if old == new:
+            continue
+        if (
+            field == "micro_batch"
+            and after.batch_size != before.batch_size
+            and after.accumulation <= before.accumulation
+        ):
+            lever = Lever.BATCH_SIZE  # it only followed the batch
+        sentence = f"{_SENTENCES[field](before, after)}: {why}"
+        found.append(Change(lever, field, in_words(old), in_words(new), sentence))
+    return tuple(found)
+
+
+def in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]}×{value[1]}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def describe(before: Plan, after: Plan) -> str:
+    """The differences as one clause: "micro-batch 4, image 512×512"; "as asked" where there are none."""
+    return ", ".join(settings(after)[lever] for lever in pulled(before, after)) or "as asked"
+
+
+def pulled(before: Plan, after: Plan) -> list[Lever]:
+    """The levers by which the two differ."""
+    return list(dict.fromkeys(change.lever for change in changes(before, after, "")))
+
+
+def settings(plan: Plan) -> Mapping[Lever, str]:
+    """Where each lever stands, in words."""
+    return {
+        Lever.MICRO_BATCH: f"micro-batch {plan.micro_batch}",
+        Lever.PRECISION: f"precision {plan.precision}",
+        Lever.PROPOSALS: f"{plan.proposals} proposals of which {plan.second_stage_batch} are trained on",
+        Lever.IMAGE_SIZE: f"image {in_words(plan.image_size)}",
+        Lever.BACKBONE: f"backbone {_backbone(plan)}",
+        Lever.BATCH_SIZE: f"batch {plan.batch_size}",
+    }
+
+
+def _backbone(plan: Plan) -> str:
+    return catalogue.get(plan.model).backbone
+
+
+def _micro_batch(before: Plan, after: Plan) -> str:
+    kept = "is kept and" if before.batch_size == after.batch_size else "is"
+    how = f"in pieces of {after.micro_batch}" if after.accumulation > 1 else "at once"
+    return f"batch {after.batch_size} {kept} computed {how}"
+
+
+def _precision(before: Plan, after: Plan) -> str:
+    if after.precision is Precision.BFLOAT16:
+        return "activations are kept in bfloat16, weights stay in float32"
+    return "activations are kept in float32 again"
+
+
+def _image_size(before: Plan, after: Plan) -> str:
+    return f"images are scaled to {in_words(after.image_size)} instead of {in_words(before.image_size)}"
+
+
+def _model(before: Plan, after: Plan) -> str:
+    return f"the backbone becomes {_backbone(after)} instead of {_backbone(before)} and learns anew"
+
+
+def _batch(before: Plan, after: Plan) -> str:
+    return f"the batch becomes {after.batch_size} instead of {before.batch_size}"
+
+
+def _follows_batch(before: Plan, after: Plan) -> str:
+    return f"follows the batch of {after.batch_size}, so that the images seen stay the same"
+
+
+def _proposals(before: Plan, after: Plan) -> str:
+    return f"the second stage looks at {after.proposals} proposals an image instead of {before.proposals}"
+
+
+def _second_stage(before: Plan, after: Plan) -> str:
+    return (
+        f"the second stage trains on {after.second_stage_batch} proposals an image "
+        f"instead of {before.second_stage_batch}"
+    )
+
+
+_SENTENCES: Mapping[str, Callable[[Plan, Plan], str]] = {
+    "micro_batch": _micro_batch,
+    "precision": _precision,
+    "proposals": _proposals,
+    "second_stage_batch": _second_stage,
+    "image_size": _image_size,
+    "model": _model,
+    "batch_size": _batch,
+    "steps": _follows_batch,
+    "learning_rate": _follows_batch,
+}

@@ -1,0 +1,224 @@
+"""The planner: the largest configuration that fits, before the first attempt and after one that ran out.
+
+Pure: takes what was asked for, the policy, the memory law and a capacity in bytes, and returns a Decision or a GiveUp.
+`Policy.prefer` is the caller's business: whoever would rather wait passes the capacity of the largest device there is,
+whoever would rather shrink that of the device at hand.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from services.domain import levers, plan_changes
+from services.domain.levers import Candidate
+from services.domain.memory import MemoryLaw, Point, Prediction, gigabytes
+from services.domain.plan_changes import Change
+from services.domain.plans import Plan
+from services.domain.policy import Lever, Policy
+
+__all__ = ["Change", "Decision", "Failure", "GiveUp", "Step", "first_plan", "ladder", "next_plan"]
+
+_WORTH_SHOWING = 0.05  # of the memory; levers that save less make a ladder long and tell people nothing
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A plan that was too large for a device with this limit. Not for those that a neighbour or a leak ended.
+
+    `evaluating`: training fitted, the evaluation between its steps did not.
+    """
+
+    plan: Plan
+    limit_bytes: int
+    evaluating: bool = False
+
+    @property
+    def point(self) -> Point:
+        """What a failure alone tells of memory: it needed more than the limit."""
+        if self.evaluating:
+            return Point.of(self.plan, 0, evaluation_bytes=self.limit_bytes, complete=False)
+        return Point.of(self.plan, self.limit_bytes, complete=False)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`changes` are relative to the plan before this one; none where it is kept."""
+
+    plan: Plan
+    prediction: Prediction
+    changes: tuple[Change, ...]
+    summary: str
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """`needed_bytes` is what the smallest configuration allowed would take."""
+
+    reason: str
+    needed_bytes: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rung of the ladder: what the planner would choose when the rung before does not fit.
+
+    `lever` is the last one, in the policy's order, that moved since the rung before; None for what was asked for.
+    `fits` has an answer for each capacity.
+    """
+
+    plan: Plan
+    prediction: Prediction
+    fits: tuple[bool, ...]
+    lever: Lever | None
+    sentence: str
+
+
+def first_plan(
+    asked: Plan, policy: Policy, law: MemoryLaw, capacity: int | None, *, bfloat16: bool = False
+) -> Decision | GiveUp:
+    """The plan of the first attempt. As asked where the policy does not plan ahead or no capacity is known.
+
+    `bfloat16`: the device computes it well, so the precision lever may be pulled.
+    """
+    prediction = law.predict(asked)
+    if capacity is None or not policy.plan_ahead:
+        return Decision(asked, prediction, (), f"Starts as asked; predicted to need {gigabytes(prediction.bytes)}.")
+    search = _Search(asked, policy, law, capacity, bfloat16=bfloat16)
+    chosen = search.choose()
+    if chosen is None:
+        return search.give_up()
+    return _decide(asked, *chosen, capacity, f"as asked it would need about {gigabytes(prediction.bytes)}")
+
+
+def next_plan(
+    asked: Plan,
+    current: Plan,
+    policy: Policy,
+    law: MemoryLaw,
+    capacity: int,
+    failures: Sequence[Failure],
+    attempts_used: int,
+    *,
+    bfloat16: bool = False,
+) -> Decision | GiveUp:
+    """The plan after the last of `failures`, which ran under `current`.
+
+    It is predicted to need less than any that failed on a device of this capacity or more, so none comes twice. On a
+    larger device than it failed on, `current` itself may be the answer, with no changes. A backbone that was given up
+    does not come back: its weights are gone.
+    """
+    law = law.knowing(failure.point for failure in failures)
+    search = _Search(asked, policy, law, capacity, failures, current.model, bfloat16=bfloat16)
+    ran_out = f"attempt {attempts_used} needed more than {gigabytes(failures[-1].limit_bytes)}" if failures else ""
+    if attempts_used >= policy.max_attempts:
+        return search.give_up(f"all {policy.max_attempts} attempts that the policy allows were used", ran_out)
+    chosen = search.choose()
+    if chosen is None:
+        return search.give_up(ran_out)
+    return _decide(current, *chosen, capacity, ran_out)
+
+
+def ladder(
+    asked: Plan, policy: Policy, law: MemoryLaw, capacities: Sequence[int], *, bfloat16: bool = False
+) -> list[Step]:
+    """The plans that `first_plan` could choose, from what was asked for down to the floors; small steps left out."""
+    rungs = list(_rungs(levers.candidates(asked, policy, bfloat16=bfloat16), law))
+    steps: list[Step] = []
+    for candidate, prediction in rungs:
+        is_last = candidate is rungs[-1][0]
+        if steps and prediction.high > steps[-1].prediction.high * (1 - _WORTH_SHOWING) and not is_last:
+            continue
+        plan = candidate.plan(asked)
+        moved = plan_changes.pulled(steps[-1].plan, plan) if steps else []
+        lever = next((lever for lever in reversed(policy.levers) if lever in moved), None)
+        fits = tuple(prediction.high <= capacity for capacity in capacities)
+        steps.append(Step(plan, prediction, fits, lever, _sentence(asked, plan, prediction)))
+    return steps
+
+
+def _rungs(candidates: Iterable[Candidate], law: MemoryLaw) -> Iterator[tuple[Candidate, Prediction]]:
+    """Those that fit where none before them does."""
+    lowest = None
+    for candidate in candidates:
+        prediction = law.predict(candidate)
+        if lowest is None or prediction.high < lowest:
+            lowest = prediction.high
+            yield candidate, prediction
+
+
+def _sentence(asked: Plan, plan: Plan, prediction: Prediction) -> str:
+    words = plan_changes.describe(asked, plan)
+    return f"{words[0].upper()}{words[1:]}: about {gigabytes(prediction.bytes)}, at most {gigabytes(prediction.high)}."
+
+
+def _decide(before: Plan, plan: Plan, prediction: Prediction, capacity: int, cause: str) -> Decision:
+    """`cause` says why `before` would not do."""
+    room = f"predicted {gigabytes(prediction.bytes)} of {gigabytes(capacity)}"
+    if prediction.high > capacity:
+        room += f", though it may take {gigabytes(prediction.high)}"
+    why = f"{room}; {cause}" if cause else room
+    changes = plan_changes.changes(before, plan, why)
+    if not changes:
+        return Decision(plan, prediction, (), f"Kept as it is: {room}.")
+    words = plan_changes.describe(before, plan)
+    return Decision(plan, prediction, changes, f"{words[0].upper()}{words[1:]}: {why}.")
+
+
+class _Search:
+    """The candidates of one decision, in order, and what the law says of each."""
+
+    def __init__(
+        self,
+        asked: Plan,
+        policy: Policy,
+        law: MemoryLaw,
+        capacity: int,
+        failures: Iterable[Failure] = (),
+        largest_model: str | None = None,
+        *,
+        bfloat16: bool,
+    ) -> None:
+        self._asked = asked
+        self._policy = policy
+        self._capacity = capacity
+        candidates = levers.candidates(asked, policy, bfloat16=bfloat16, largest_model=largest_model)
+        self._predicted = ((candidate, law.predict(candidate)) for candidate in candidates)
+        self._smallest = next(self._predicted)
+        failed = [law.predict(failure.plan).bytes for failure in failures if failure.limit_bytes >= capacity]
+        self._must_be_below = min(failed, default=None)
+
+    def choose(self) -> tuple[Plan, Prediction] | None:
+        """The first that fits; else the smallest, where it is not known to fail; else None."""
+        for candidate, prediction in itertools.chain([self._smallest], self._predicted):
+            if prediction.bytes < self._smallest[1].bytes:
+                self._smallest = candidate, prediction
+            if self._is_open(prediction) and prediction.high <= self._capacity:
+                return candidate.plan(self._asked), prediction
+        candidate, prediction = self._smallest
+        if self._is_open(prediction) and prediction.low <= self._capacity:
+            return candidate.plan(self._asked), prediction
+        return None
+
+    def give_up(self, *causes: str) -> GiveUp:
+        rest = itertools.chain([self._smallest], self._predicted)
+        candidate, prediction = min(rest, key=lambda pair: pair[1].bytes)
+        plan = candidate.plan(self._asked)
+        needs = f"it needs about {gigabytes(prediction.bytes)} {self._floors(plan)}"
+        sentences = [*causes, f"{needs}, the largest device has {gigabytes(self._capacity)}", self._forbidden()]
+        reason = " ".join(f"{words[0].upper()}{words[1:]}." for words in sentences if words)
+        return GiveUp(reason, prediction.bytes)
+
+    def _is_open(self, prediction: Prediction) -> bool:
+        return self._must_be_below is None or prediction.bytes < self._must_be_below
+
+    def _floors(self, plan: Plan) -> str:
+        words = plan_changes.settings(plan)
+        named = [words[lever] for lever in self._policy.levers if self._has_floor(lever)]
+        return f"at its floors ({', '.join(named)})" if named else "and nothing of it may be changed"
+
+    def _has_floor(self, lever: Lever) -> bool:
+        return not (lever is Lever.PROPOSALS and self._asked.proposals is None)
+
+    def _forbidden(self) -> str:
+        barred = [str(lever) for lever in Lever if lever not in self._policy.levers and self._has_floor(lever)]
+        return f"the policy does not allow {', '.join(barred)}" if barred else ""
