@@ -34,14 +34,14 @@ def create(
     principal: Principal,
     name: str,
     scopes: Collection[Scope],
-    expires_at: datetime.datetime | None = None,
+    expires_in: datetime.timedelta | None = None,
     user: str | None = None,
     idempotency_key: str | None = None,
 ) -> Created:
     """A token for oneself, or for another user where an admin asks. It can never do more, nor longer, than the token
     it was made with. Raises Forbidden, Invalid, Conflict("key_reused")."""
     principal.require(Scope.SUBMIT)
-    wanted = _Wanted(name, tuple(scope for scope in Scope if scope in scopes), expires_at, user or principal.name)
+    wanted = _Wanted(name, tuple(scope for scope in Scope if scope in scopes), expires_in, user or principal.name)
     _check(principal, wanted)
     try:
         return _create(store, principal, wanted, idempotency_key)
@@ -53,8 +53,11 @@ def create(
 class _Wanted:
     name: str
     scopes: tuple[Scope, ...]
-    expires_at: datetime.datetime | None
+    expires_in: datetime.timedelta | None
     user: str
+
+    def expires_at(self, now: datetime.datetime) -> datetime.datetime | None:
+        return None if self.expires_in is None else now + self.expires_in
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()
@@ -69,7 +72,7 @@ def _create(store: Store, principal: Principal, wanted: _Wanted, key: str | None
         owner = accounts.user_called(session, wanted.user)
         if owner is None:
             raise Invalid([Fault("user", f"there is no user called {wanted.user!r}")])
-        token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at, now)
+        token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at(now), now)
         body = token_view(token, owner.name)
         audit.add(
             session, principal.user_id, "token.create", f"token {token.id}", now, name=wanted.name, user=owner.name
@@ -96,11 +99,9 @@ def _check(principal: Principal, wanted: _Wanted) -> None:
         faults.append(Fault("scopes", f"at least one of {', '.join(Scope)}"))
     if not including(wanted.scopes) <= principal.scopes:
         faults.append(Fault("scopes", f"at most those of your own token: {listed(principal.scopes)}"))
-    if wanted.expires_at is not None and wanted.expires_at <= utc_now():
-        faults.append(Fault("expires_at", "must be in the future"))
-    own = principal.expires_at
-    if own is not None and (wanted.expires_at is None or wanted.expires_at > own):
-        faults.append(Fault("expires_at", f"your own token ends at {stamp(own)}; this one cannot outlive it"))
+    own, ends = principal.expires_at, wanted.expires_at(utc_now())
+    if own is not None and (ends is None or ends > own):
+        faults.append(Fault("expires_in", f"your own token ends at {stamp(own)}; this one cannot outlive it"))
     if faults:
         raise Invalid(faults)
 

@@ -8,12 +8,17 @@ from services.domain.catalogue import Model
 from services.domain.states import State
 from services.store.models import Attempt, Device, Job, Lease
 
-__all__ = ["attempt_view", "device_view", "job_view", "model_view", "stamp"]
+__all__ = ["attempt_view", "device_view", "job_view", "model_view", "stamp", "stamp_of"]
 
 
 def stamp(moment: datetime.datetime | None) -> str | None:
     """RFC 3339 with a Z."""
     return None if moment is None else moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+
+
+def stamp_of(seconds: float) -> str | None:
+    """As `stamp`, of a file's time."""
+    return stamp(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
 
 
 def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | None) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""What changed from one attempt to the next, field by field, and why."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from services import queries
+from services.accounts import Principal
+from services.domain import pipeline_config
+from services.domain.pipeline_config import Config
+from services.domain.plans import Plan
+from services.store import attempts, jobs
+from services.store.engine import Store
+from services.store.models import Attempt, Job
+
+__all__ = ["show_diff"]
+
+_BY_DATA = "set from the dataset and from the memory that the host had left"
+_FOLLOWS = "follows from the other changes"
+
+# Which setting of the plan a field of the configuration comes from. The first that matches counts.
+_SOURCES: Sequence[tuple[re.Pattern[str], str]] = [
+    (re.compile(pattern), setting)
+    for pattern, setting in (
+        (r"^train_config\.batch_size$", "batch_size"),
+        (r"^train_config\.use_bfloat16$", "precision"),
+        (r"^train_config\.(num_steps|.*_steps(\[\d+\])?)$", "steps"),
+        (r"^train_config\.optimizer\..*(total_steps|warmup_steps|\.step)$", "steps"),
+        (r"^train_config\.optimizer\.", "learning_rate"),
+        (r"^model\..*\.first_stage_max_proposals$", "proposals"),
+        (r"^model\..*\.second_stage_batch_size$", "second_stage_batch"),
+        (r"^model\.[a-z_]+\.image_resizer\.", "image_size"),
+        (r"^model\..*num_classes$", "dataset"),
+        (r"^model\.", "model"),
+        (r"^train_config\.fine_tune_checkpoint", "checkpoint"),
+        (r"^(train_input_reader|eval_input_reader|eval_config)|max_number_of_boxes$", "dataset"),
+    )
+]
+_REASONS = {"dataset": _BY_DATA, "checkpoint": "set from the checkpoint that the job names"}
+
+
+def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
+    """The changes from the attempt before; for the first, from what was asked for. Raises NotFound."""
+    with store.reading() as session:
+        attempt = queries.visible_attempt(session, principal, job_id, number)
+        job = jobs.get(session, job_id)
+        before = attempts.get(session, job_id, number - 1)
+    assert job is not None
+    planned: Mapping[str, Any] = attempt.planned or {}
+    config_before, config_after = _configs(job, before, attempt)
+    return {
+        "job": job_id,
+        "attempt": number,
+        "against": None if before is None else before.number,
+        "summary": planned.get("summary"),
+        "changes": list(_changes(config_before, config_after, _plan_before(job, before), attempt.plan, planned)),
+    }
+
+
+def _plan_before(job: Job, before: Attempt | None) -> Mapping[str, Any]:
+    return job.asked if before is None else before.plan
+
+
+def _configs(job: Job, before: Attempt | None, attempt: Attempt) -> tuple[Config, Config]:
+    after = pipeline_config.parse(attempt.config)
+    if before is not None:
+        return pipeline_config.parse(before.config), after
+    # What was asked for names no files: those are nobody's decision.
+    asked = pipeline_config.apply(Plan(**job.asked), pipeline_config.parse(job.base_config))
+    return pipeline_config.without_paths(asked)[0], pipeline_config.without_paths(after)[0]
+
+
+def _changes(
+    before: Config, after: Config, old: Mapping[str, Any], new: Mapping[str, Any], planned: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    causes = {change["field"]: change for change in planned.get("changes") or []}
+    # The one setting that a pipeline.config cannot hold.
+    if old.get("micro_batch") != new.get("micro_batch"):
+        yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), "micro_batch", causes)
+    for change in pipeline_config.compare(before, after):
+        yield _entry(change.field, change.before, change.after, _source(change.field), causes)
+
+
+def _source(field: str) -> str | None:
+    return next((setting for pattern, setting in _SOURCES if pattern.search(field)), None)
+
+
+def _entry(
+    field: str, before: str | None, after: str | None, source: str | None, causes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    cause = causes.get(source or "")
+    if cause is None:
+        lever, reason = None, _REASONS.get(source or "", _FOLLOWS)
+    else:
+        lever, reason = cause["lever"], cause["reason"]
+    return {"field": field, "before": before, "after": after, "lever": lever, "reason": reason}

@@ -1,0 +1,93 @@
+"""Files below a root, opened so that nothing outside it can be reached.
+
+Names come from requests. A check before opening would leave a moment for a link to be put in place, so each folder on
+the way is opened from the one above it, and a link anywhere ends the walk.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from services.errors import NotFound
+
+__all__ = ["Entry", "open_below", "read_exactly", "walk_below"]
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK a pipe in the folder would hold the thread until somebody writes to it.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str  # relative to the root, with slashes
+    bytes: int
+    modified: float
+
+
+def open_below(root: Path, name: str) -> BinaryIO:
+    """The regular file `name` (slashes between folders) below `root`, for reading. Raises NotFound."""
+    parts = name.split("/")
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
+        raise NotFound(f"there is no file {name!r}")
+    try:
+        descriptor = _walk(root, parts)
+    except (OSError, ValueError):
+        raise NotFound(f"there is no file {name!r}") from None
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _walk(root: Path, parts: list[str]) -> int:
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            below = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        file = os.open(parts[-1], _FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError("not a regular file")
+    return file
+
+
+def walk_below(root: Path, name: str, limit: int) -> Iterator[Entry]:
+    """The regular files in the folder `name` below `root`, or that file itself; in order, at most `limit`."""
+    left = limit
+    with suppress(OSError):
+        top = root / name
+        if top.is_symlink():
+            return
+        if top.is_file():
+            yield _entry(root, top)
+            return
+        for folder, folders, files in os.walk(top, followlinks=False):
+            folders.sort()
+            for file in sorted(files):
+                path = Path(folder, file)
+                with suppress(OSError):  # checkpoints come and go while we look
+                    if stat.S_ISREG(path.lstat().st_mode):
+                        if left == 0:
+                            return
+                        left -= 1
+                        yield _entry(root, path)
+
+
+def _entry(root: Path, path: Path) -> Entry:
+    about = path.lstat()
+    return Entry(path.relative_to(root).as_posix(), about.st_size, about.st_mtime)
+
+
+def read_exactly(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The first `size` bytes and then the end, also where the file grows meanwhile; zeros where it shrinks."""
+    left = size
+    while left:
+        chunk = file.read(min(CHUNK, left)) or bytes(min(CHUNK, left))
+        left -= len(chunk)
+        yield chunk
