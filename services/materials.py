@@ -1,0 +1,62 @@
+"""The datasets and checkpoints that jobs may name, as they lie on disk."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from services.datasets import library, shapes
+from services.domain.tfrecord import DatasetError
+from services.errors import NotFound
+from services.files import open_below, walk_below
+from services.settings import Settings
+from services.views import stamp_of
+
+__all__ = ["list_checkpoints", "list_datasets", "show_dataset"]
+
+_MOST_FILES = 1000  # counted in one checkpoint
+_LARGEST_MANIFEST = 2**20
+
+
+def list_datasets(settings: Settings) -> list[dict[str, Any]]:
+    return [_dataset(settings.datasets_dir, name) for name in library.names(settings.datasets_dir)]
+
+
+def show_dataset(settings: Settings, name: str) -> dict[str, Any]:
+    """Raises NotFound."""
+    if name not in library.names(settings.datasets_dir):
+        raise NotFound(f"there is no dataset called {name!r}")
+    return _dataset(settings.datasets_dir, name)
+
+
+def _dataset(root: Path, name: str) -> dict[str, Any]:
+    """A dataset that cannot be used is listed with its problem: it is there, and somebody has to mend it."""
+    try:
+        found = shapes.load(root / name)
+        with open_below(root, f"{name}/{shapes.MANIFEST_FILE}") as file:
+            manifest = json.loads(file.read(_LARGEST_MANIFEST))
+        return {
+            "name": name,
+            "classes": [str(label) for label in manifest["classes"]],
+            "images": found.records,
+            "validation_images": found.validation_records,
+            "bytes": int(manifest["bytes"]),
+            "problem": None,
+        }
+    except (DatasetError, NotFound, ValueError, LookupError, TypeError, OSError):
+        problem = f"{shapes.MANIFEST_FILE} cannot be read: generate or upload the dataset again"
+        return {"name": name, "classes": [], "images": 0, "validation_images": 0, "bytes": 0, "problem": problem}
+
+
+def list_checkpoints(settings: Settings) -> list[dict[str, Any]]:
+    root = settings.checkpoints_dir
+    folders = sorted(folder.name for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
+    return [_checkpoint(root, name) for name in folders if not name.startswith(".")]
+
+
+def _checkpoint(root: Path, name: str) -> dict[str, Any]:
+    files = list(walk_below(root, name, _MOST_FILES))
+    return {
+        "name": name,
+        "bytes": sum(file.bytes for file in files),
+        "modified_at": stamp_of(max((file.modified for file in files), default=(root / name).stat().st_mtime)),
+    }
