@@ -1,0 +1,127 @@
+"""`python -m launcher run`: the whole service in the foreground, until Ctrl-C."""
+
+import dataclasses
+import http.client
+import json
+import shlex
+import signal
+import sys
+import time
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from launcher import addresses, home_lock, private_redis, training
+from launcher.children import Program
+from launcher.console import Console
+from launcher.manager import Manager
+from services import setup
+from services.settings import Settings, SettingsError
+
+__all__ = ["EXAMPLE_JOB", "GaveUp", "run"]
+
+EXAMPLE_JOB = {
+    "dataset": setup.SAMPLE,
+    "model": "efficientdet_d0",
+    "image_size": [256, 256],
+    "train": {"steps": 200, "batch_size": 8},
+}
+_READY_POLL_S = 0.25
+_DEATHS_BEFORE_READY = 3
+_SLOW_START_S = 60.0
+
+
+class GaveUp(Exception):
+    """The service cannot be started; the message says why."""
+
+
+def run(settings: Settings, console: Console) -> None:
+    """Returns when it was asked to stop and nothing but training is left.
+
+    Raises SettingsError, home_lock.AlreadyRunning, private_redis.RedisError or GaveUp.
+    """
+    setup.make_home(settings.home)
+    # The lock before the port: of a second start, "running already" is the better answer than "port in use".
+    with home_lock.hold(settings.home) as lock:
+        settings = dataclasses.replace(settings, bind=addresses.free_bind(settings.address))
+        url = addresses.url(settings.address)
+        lock.tell(url)
+        token = setup.prepare(settings, console.say)
+        with Manager(console) as manager:
+            for program in _programs(settings):
+                manager.start(program)
+            if _wait_until_ready(manager, settings, url, console):
+                console.say(welcome(settings, url, token))
+            while not manager.stop_asked:
+                manager.turn(wait_s=1.0)
+            console.say("stopping")
+        console.say(farewell(settings))
+
+
+def _programs(settings: Settings) -> list[Program]:
+    """In the order of their start."""
+    environment = settings.to_environment()
+    worker = Program("worker", [sys.executable, "-m", "worker"], environment, grace_s=15)
+    # Every answer it has given is in the database: nothing is lost by an end without a goodbye.
+    api = Program("api", [sys.executable, "-m", "api"], environment, dies_by=signal.SIGKILL, grace_s=5)
+    if not settings.is_embedded_broker:
+        return [worker, api]
+    private_redis.end_former(settings)
+    return [private_redis.program(settings), worker, api]
+
+
+def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: Console) -> bool:
+    """False where it was asked to stop meanwhile. Raises GaveUp or SettingsError where it will not get ready."""
+    started, told = time.monotonic(), False
+    while not manager.stop_asked:
+        problem = _readiness(settings)
+        if problem is None:
+            return True
+        for name in ("api", "worker"):
+            deaths = manager.deaths(name)
+            if deaths and name == "api":
+                addresses.free_bind(settings.address)  # somebody else may have taken it between our look and its start
+            if deaths >= _DEATHS_BEFORE_READY:
+                raise GaveUp(f"the {name} has ended {deaths} times before it was ready; its last words are above")
+        if not told and time.monotonic() - started > _SLOW_START_S:
+            console.say(f"still waiting for {url}/readyz: {problem}")
+            told = True
+        manager.turn(_READY_POLL_S)
+    return False
+
+
+def _readiness(settings: Settings) -> str | None:
+    """What /readyz objects to; None when it is content."""
+    host, port = addresses.reachable(settings.address)
+    connection = http.client.HTTPConnection(host, port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        body = answer.read(2000).decode("utf-8", "replace")
+        return None if answer.status == 200 else f"{answer.status} {body}"
+    except (OSError, http.client.HTTPException) as error:
+        return str(error)
+    finally:
+        connection.close()
+
+
+def welcome(settings: Settings, url: str, token: str | None) -> str:
+    """What somebody needs who has just started the service."""
+    lines = [f"ready at {url}, data in {settings.home}"]
+    submit = f"curl -sS {url}/v1/jobs -H 'Content-Type: application/json'"
+    if settings.authentication:
+        file = shlex.quote(str(settings.admin_token_file))
+        if token:
+            lines.append(f"first admin token, shown this once: {token}")
+        lines.append(f"the admin token is in {settings.admin_token_file}")
+        submit += f' -H "Authorization: Bearer $(cat {file})"'
+    lines += ["submit a job:", f"  {submit} \\", f"    -d '{json.dumps(EXAMPLE_JOB)}'"]
+    lines.append("Ctrl-C stops the service; training goes on")
+    return "\n".join(lines)
+
+
+def farewell(settings: Settings) -> str:
+    try:
+        jobs = training.going_on(settings)
+    except (SQLAlchemyError, SettingsError) as error:
+        return f"stopped; whether training goes on could not be seen: {error}"
+    return "\n".join(["stopped", *(f"training goes on: {job}; `make run` takes it up again" for job in jobs)])

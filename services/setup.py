@@ -1,0 +1,98 @@
+"""What has to be there before the service can start: the data directory, the tables, the first token, sample data.
+
+`python -m services.setup` does it and ends. Several at once are safe: the others wait and find nothing to do.
+"""
+
+import argparse
+import fcntl
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from services import accounts
+from services.datasets import shapes
+from services.domain.tfrecord import DatasetError
+from services.settings import Settings, SettingsError
+from services.store import migrate
+from services.store.engine import Store
+
+__all__ = ["SAMPLE", "main", "make_home", "prepare"]
+
+SAMPLE = "shapes"
+_OWN_NAMES = {"admin-token", "checkpoints", "datasets", "downshift.db", "jobs", "launcher.lock", "locks"}
+
+Say = Callable[[str], None]
+
+
+def prepare(settings: Settings, say: Say = print) -> str | None:
+    """Bring everything up to date, telling `say` what had to be done.
+
+    Returns the first admin token when it was made just now: it is shown here and never again.
+    Raises SettingsError, DatasetError or the database's own errors; what was done until then stays done.
+    """
+    make_home(settings.home)
+    with _turn(settings.locks_dir / "setup.lock"):
+        with closing(Store.open(settings.database_url)) as store:
+            if not migrate.is_current(store.engine):
+                say("bringing the database's tables up to date")
+                migrate.upgrade(store.engine)
+            token = accounts.ensure_admin(store, settings)
+        _make_sample(settings.datasets_dir / SAMPLE, say)
+    return token
+
+
+def make_home(home: Path) -> None:
+    """The data directory, closed to everyone but its owner. Raises SettingsError where that cannot be had.
+
+    A folder that holds other people's files is not closed behind their backs.
+    """
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = stat.S_IMODE(home.stat().st_mode)
+        names = {entry.name for entry in home.iterdir()}
+        if mode & 0o077:
+            if names and not names & _OWN_NAMES:
+                raise SettingsError(
+                    f"DOWNSHIFT_HOME: {home} holds other files and can be read by others; "
+                    f"name an empty folder, or close it with chmod 700"
+                )
+            home.chmod(0o700)
+    except OSError as error:
+        raise SettingsError(f"DOWNSHIFT_HOME: {home} cannot be used: {error.strerror}") from None
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Hold the kernel's lock on `path`; it ends with the process, so that a crash leaves nothing behind."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _make_sample(folder: Path, say: Say) -> None:
+    if folder.exists():
+        return
+    say(f"drawing the sample dataset {folder.name!r}, which takes a few seconds")
+    shapes.generate(folder, train=200, validation=40, size=256, seed=0)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m services.setup", description=__doc__.split("\n\n")[0])
+    parser.parse_args(arguments)
+    try:
+        settings = Settings.from_environment()
+        token = prepare(settings)
+    except (SettingsError, DatasetError) as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 2
+    if token:
+        print(f"the first admin token, also in {settings.admin_token_file}: {token}")
+    print(f"{settings.home} is ready")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Setting up: once, for everyone who asks, and closed to everyone else."""
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from services import setup
+from services.datasets import shapes
+from services.settings import Settings, SettingsError
+from services.store import migrate
+from services.store.engine import Store
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The sample datasets that were drawn, without the seconds that it takes."""
+    folders: list[Path] = []
+
+    def draw(folder: Path, **options: int) -> None:
+        folder.mkdir(parents=True)
+        folders.append(folder)
+
+    monkeypatch.setattr(shapes, "generate", draw)
+    return folders
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_an_empty_home_gets_tables_a_token_and_the_sample_dataset(home: Path, drawn: list[Path]) -> None:
+    settings = Settings(home=home)
+
+    token = setup.prepare(settings, say=lambda text: None)
+
+    store = Store.open(settings.database_url)
+    assert migrate.is_current(store.engine)
+    store.close()
+    assert token
+    assert settings.admin_token_file.read_text().strip() == token
+    assert mode(settings.admin_token_file) == 0o600
+    assert mode(home) == 0o700
+    assert drawn == [home / "datasets" / "shapes"]
+
+
+def test_a_second_time_there_is_nothing_to_do_and_nothing_to_say(home: Path, drawn: list[Path]) -> None:
+    setup.prepare(Settings(home=home), say=lambda text: None)
+    said: list[str] = []
+
+    token = setup.prepare(Settings(home=home), say=said.append)
+
+    assert token is None
+    assert said == []
+    assert len(drawn) == 1
+
+
+def test_the_sample_dataset_is_one_that_can_be_loaded(home: Path) -> None:
+    setup.prepare(Settings(home=home), say=lambda text: None)
+
+    dataset = shapes.load(home / "datasets" / "shapes")
+
+    assert (dataset.records, dataset.validation_records) == (200, 40)
+
+
+def test_what_the_owner_put_in_place_of_the_sample_is_left_alone(home: Path) -> None:
+    mine = home / "datasets" / "shapes" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+
+    setup.prepare(Settings(home=home), say=lambda text: None)
+
+    assert list(mine.parent.iterdir()) == [mine]
+
+
+def test_processes_that_set_up_at_once_make_one_token_and_one_dataset(home: Path) -> None:
+    environment = Settings(home=home).to_environment()
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "services.setup"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    said = [process.communicate(timeout=120)[0] for process in processes]
+
+    assert [process.returncode for process in processes] == [0, 0, 0], said
+    assert sum("the first admin token" in text for text in said) == 1
+    assert sum("drawing" in text for text in said) == 1
+    manifest = json.loads((home / "datasets" / "shapes" / "dataset.json").read_text())
+    assert manifest["train"]["images"] == 200
+
+
+def test_a_home_that_others_can_read_is_closed(home: Path, drawn: list[Path]) -> None:
+    (home / "datasets").mkdir(parents=True)
+    home.chmod(0o755)
+
+    setup.make_home(home)
+
+    assert mode(home) == 0o700
+
+
+def test_a_folder_of_other_things_is_not_closed_behind_its_owners_back(home: Path) -> None:
+    home.mkdir(mode=0o755)
+    (home / "thesis.tex").write_text("")
+
+    with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* holds other files"):
+        setup.make_home(home)
+
+    assert mode(home) == 0o755
+
+
+def test_a_home_that_cannot_be_made_is_told_by_its_variable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be used: Not a directory"):
+        setup.make_home(tmp_path / "file" / "home")
+
+
+def test_the_command_says_what_is_wrong_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DOWNSHIFT_HOM", "elsewhere")
+
+    assert setup.main([]) == 2
+    assert capsys.readouterr().err.startswith("setup: DOWNSHIFT_HOM: no such setting")
