@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from services import composition
 from services.datasets import shapes
 from services.datasets.shapes import ShapesDataset
 from services.domain import catalogue, pipeline_config
@@ -29,27 +30,8 @@ def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
 
 
 def with_dataset(config: Config, dataset: ShapesDataset) -> Config:
-    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left."""
-    masks = catalogue.get(pipeline_config.identify(config)).needs_masks
-    config = pipeline_config.set_data(
-        config,
-        train_files=[str(file) for file in dataset.train_files],
-        eval_files=[str(file) for file in dataset.validation_files],
-        label_map=str(dataset.label_map),
-        num_classes=dataset.num_classes,
-        masks=masks,
-    )
-    sizes = pipeline_config.size_input_readers(
-        records=dataset.records,
-        record_bytes=dataset.record_bytes,
-        files=len(dataset.train_files),
-        host_memory_mb=available_memory_mb(),
-        image_size=pipeline_config.image_size(config),
-        masks=masks,
-        batch=config.train_config.batch_size,
-        most_boxes=dataset.most_boxes,
-    )
-    return pipeline_config.set_input_readers(config, sizes)
+    """`config` reading `dataset` on this host."""
+    return composition.with_dataset(config, dataset, available_memory_mb())
 
 
 def available_memory_mb() -> int:

@@ -6,15 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
 from services.settings import SettingsError
 
-__all__ = ["Store", "make_engine"]
+__all__ = ["Store", "StoreUnavailable", "make_engine"]
 
 _BUSY_MS = 15_000
 _WRITES = "downshift_writes"
+
+
+class StoreUnavailable(Exception):
+    """The database is away, or too busy. What was to be written is not; trying again later is right."""
+
+    code = "store_unavailable"
 
 
 class Store:
@@ -31,16 +37,24 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """For writing. On SQLite it takes the write lock at its begin, so that nothing read in it can be stale."""
-        with Session(self._writing, expire_on_commit=False) as session, session.begin():
+        with _available(), Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        with Session(self.engine, expire_on_commit=False) as session:
+        with _available(), Session(self.engine, expire_on_commit=False) as session:
             yield session
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+@contextmanager
+def _available() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise StoreUnavailable(str(error.orig or error)) from error
 
 
 def make_engine(url: str) -> Engine:

@@ -3,11 +3,16 @@
 import datetime
 
 from sqlalchemy import delete
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from services.store.models import IdempotencyKey
 
-__all__ = ["find", "forget_before", "keep"]
+__all__ = ["KeyTaken", "find", "forget_before", "keep"]
+
+
+class KeyTaken(Exception):
+    """Another request with the same key was first; this transaction is lost."""
 
 
 def find(session: Session, user_id: int, key: str) -> IdempotencyKey | None:
@@ -15,9 +20,12 @@ def find(session: Session, user_id: int, key: str) -> IdempotencyKey | None:
 
 
 def keep(session: Session, entry: IdempotencyKey) -> None:
-    """Raises IntegrityError where another request with the same key was first."""
+    """Raises KeyTaken."""
     session.add(entry)
-    session.flush()
+    try:
+        session.flush()
+    except IntegrityError:
+        raise KeyTaken from None
 
 
 def forget_before(session: Session, moment: datetime.datetime) -> None:

@@ -3,13 +3,13 @@
 import datetime
 from collections.abc import Sequence
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from services.domain.states import ACTIVE, State
 from services.store.models import Job
 
-__all__ = ["add", "claimable", "count_active", "get", "lock"]
+__all__ = ["add", "any_claimable", "claimable", "count_active", "get", "lock"]
 
 
 def add(session: Session, job: Job) -> Job:
@@ -29,18 +29,22 @@ def lock(session: Session, job_id: int) -> Job | None:
     )
 
 
+def any_claimable(session: Session, now: datetime.datetime) -> bool:
+    return session.scalar(_claimable(now).with_only_columns(Job.id).limit(1)) is not None
+
+
 def claimable(session: Session, now: datetime.datetime, limit: int) -> Sequence[Job]:
     """Queued jobs that may start now, in their order: priority, then first come, first served.
 
     Rows that another worker is deciding about are left to it (PostgreSQL; SQLite has one writer at a time).
     """
     return session.scalars(
-        select(Job)
-        .where(Job.state == State.QUEUED, or_(Job.not_before.is_(None), Job.not_before <= now))
-        .order_by(Job.priority.desc(), Job.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
+        _claimable(now).order_by(Job.priority.desc(), Job.id).limit(limit).with_for_update(skip_locked=True)
     ).all()
+
+
+def _claimable(now: datetime.datetime) -> Select[Job]:
+    return select(Job).where(Job.state == State.QUEUED, or_(Job.not_before.is_(None), Job.not_before <= now))
 
 
 def count_active(session: Session, owner_id: int) -> int:

@@ -5,17 +5,25 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, delete, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from services.store.models import Lease
 
-__all__ = ["held", "of_host", "release", "renew", "take"]
+__all__ = ["AlreadyLeased", "held", "of_host", "release", "renew", "take"]
+
+
+class AlreadyLeased(Exception):
+    """The device or the job has a lease; this transaction is lost."""
 
 
 def take(session: Session, lease: Lease) -> None:
-    """Raises IntegrityError where the device or the job is leased already."""
+    """Raises AlreadyLeased."""
     session.add(lease)
-    session.flush()
+    try:
+        session.flush()
+    except IntegrityError:
+        raise AlreadyLeased from None
 
 
 def held(session: Session, job_id: int, token: str) -> Lease | None:

@@ -136,7 +136,7 @@ class Attempt(Base):
     limit_bytes: Mapped[int]
     host: Mapped[str] = mapped_column(String(64))
     token: Mapped[str] = mapped_column(String(64))
-    phase: Mapped[str | None] = mapped_column(String(32))
+    phase: Mapped[str] = mapped_column(String(32))  # the last one it was in
     step: Mapped[int] = mapped_column(default=0)
     step_s: Mapped[float | None]  # seconds a step takes, lately
     saved_step: Mapped[int | None]
@@ -217,7 +217,7 @@ class Metric(Base):
 
 
 class Measurement(Base):
-    """Memory that an attempt really needed. Not complete: it ran out, and needed at least this."""
+    """Memory that an attempt really needed. Not complete: it ran out, and the last peak is a lower bound."""
 
     __tablename__ = "measurements"
     __table_args__ = (Index("ix_measurements_model_precision", "model", "precision"),)
@@ -228,6 +228,7 @@ class Measurement(Base):
     model: Mapped[str] = mapped_column(String(64))
     precision: Mapped[str] = mapped_column(String(16))
     micro_batch: Mapped[int] = mapped_column(Integer)
+    accumulation: Mapped[int] = mapped_column(Integer)
     height: Mapped[int] = mapped_column(Integer)
     width: Mapped[int] = mapped_column(Integer)
     proposals: Mapped[int | None] = mapped_column(Integer)

@@ -1,0 +1,50 @@
+"""An attempt's pipeline.config, composed from what the job asked for, its plan and its data."""
+
+from pathlib import Path
+
+from services.datasets.shapes import ShapesDataset
+from services.domain import catalogue, pipeline_config
+from services.domain.pipeline_config import Config
+from services.domain.plans import Plan
+
+__all__ = ["checkpoint_path", "compose", "with_dataset"]
+
+
+def compose(
+    base: Config, plan: Plan, dataset: ShapesDataset, *, checkpoint: str | None = None, host_memory_mb: int
+) -> Config:
+    """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given."""
+    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb)
+    return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
+
+
+def with_dataset(config: Config, dataset: ShapesDataset, host_memory_mb: int) -> Config:
+    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left."""
+    masks = catalogue.get(pipeline_config.identify(config)).needs_masks
+    config = pipeline_config.set_data(
+        config,
+        train_files=[str(file) for file in dataset.train_files],
+        eval_files=[str(file) for file in dataset.validation_files],
+        label_map=str(dataset.label_map),
+        num_classes=dataset.num_classes,
+        masks=masks,
+    )
+    sizes = pipeline_config.size_input_readers(
+        records=dataset.records,
+        record_bytes=dataset.record_bytes,
+        files=len(dataset.train_files),
+        host_memory_mb=host_memory_mb,
+        image_size=pipeline_config.image_size(config),
+        masks=masks,
+        batch=config.train_config.batch_size,
+        most_boxes=dataset.most_boxes,
+    )
+    return pipeline_config.set_input_readers(config, sizes)
+
+
+def checkpoint_path(root: Path, name: str) -> Path | None:
+    """The newest checkpoint in the folder `name` below `root`, as TensorFlow names it (without .index)."""
+    if not name or Path(name).name != name or name.startswith("."):
+        return None
+    indexes = sorted((root / name).glob("*.index"), key=lambda file: file.stat().st_mtime)
+    return indexes[-1].with_suffix("") if indexes else None

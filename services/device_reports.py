@@ -1,0 +1,75 @@
+"""The devices of a host, as it reports them."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from services.clock import utc_now
+from services.domain.contract import DeviceKind
+from services.domain.memory import gigabytes
+from services.store import devices, leases
+from services.store.engine import Store
+from services.store.models import Device
+
+__all__ = ["Reported", "report"]
+
+_TOLERANCE_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One device. `processes` are other people's: {"pid", "name", "used_bytes"}."""
+
+    key: str
+    kind: str
+    index: int
+    name: str
+    total_bytes: int
+    free_bytes: int
+    bfloat16: bool
+    utilisation: int | None
+    temperature: int | None
+    processes: tuple[dict[str, Any], ...]
+    problem: str | None
+
+
+def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
+    """Remember what `host` sees now. A device that it no longer sees goes, unless a job is on it."""
+    now = utc_now()
+    with store.transaction() as session:
+        known = {device.key: device for device in devices.of_host(session, host)}
+        leased = {lease.device_id for lease in leases.of_host(session, host)}
+        for reading in seen:
+            device = known.pop(reading.key, None)
+            if device is None:
+                device = Device(id=f"{host}/{reading.key}", host=host, key=reading.key, baseline_bytes=None)
+                session.add(device)
+            _update(device, reading, device.id in leased, now)
+        for gone in known.values():
+            if gone.id not in leased:
+                devices.remove(session, gone)
+            else:
+                gone.problem = "the host does not see it any more"
+
+
+def _update(device: Device, reading: Reported, leased: bool, now: datetime.datetime) -> None:
+    for name in ("kind", "index", "name", "total_bytes", "free_bytes", "bfloat16", "utilisation", "temperature"):
+        setattr(device, name, getattr(reading, name))
+    device.processes = [*reading.processes]
+    device.seen_at = now
+    device.problem = reading.problem
+    if leased or reading.problem or device.baseline_bytes is None:
+        return
+    held = _held_by_nobody(reading) - device.baseline_bytes
+    if held > _TOLERANCE_BYTES:
+        device.problem = f"{gigabytes(held)} are still held after the last job ended; waits until they are free"
+    else:
+        device.baseline_bytes = None
+
+
+def _held_by_nobody(reading: Reported) -> int:
+    if reading.kind != DeviceKind.GPU:
+        return 0
+    others = sum(process.get("used_bytes") or 0 for process in reading.processes)
+    return reading.total_bytes - reading.free_bytes - others

@@ -1,0 +1,130 @@
+"""What a trainer reports (`events.jsonl`) becomes rows: series of metrics, events for people, progress of the job.
+
+Read in batches from where the last one ended; the position is kept in the transaction that keeps the rows, so a
+supervisor that dies between two batches loses and doubles nothing.
+"""
+
+import datetime
+import json
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from services.domain.contract import EVENTS_FILE, EventKind
+from services.store import attempts, events, jobs, leases, metrics
+from services.store.engine import Store
+from services.store.metrics import Value
+from services.store.models import Attempt, Job
+
+__all__ = ["ingest"]
+
+_BATCH_BYTES = 1024 * 1024
+_LONGEST_NAME = 96
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Line:
+    kind: str
+    at: datetime.datetime
+    data: dict[str, Any]
+
+
+def ingest(store: Store, job_id: int, number: int, token: str, attempt_dir: Path) -> int:
+    """Take in what is new; returns the bytes read, 0 where there was nothing. Needs the lease's token."""
+    with store.reading() as session:
+        attempt = attempts.get(session, job_id, number)
+        position = attempt.ingested if attempt else 0
+    text = _read_from(attempt_dir / EVENTS_FILE, position)
+    if not text:
+        return 0
+    lines = list(_parse(text))
+    with store.transaction() as session:
+        if leases.held(session, job_id, token) is None:
+            return 0
+        job, attempt = jobs.lock(session, job_id), attempts.get(session, job_id, number)
+        if job is None or attempt is None or attempt.ingested != position:
+            return 0
+        metrics.record(session, job_id, number, [value for line in lines for value in _values(line)])
+        events.add_many(
+            session,
+            [
+                {"job_id": job_id, "attempt": number, "kind": line.kind, "at": line.at, "data": line.data}
+                for line in lines
+                if line.kind != EventKind.STEP  # those are the metrics
+            ],
+        )
+        for line in lines:
+            _progress(job, attempt, line)
+        attempt.ingested = position + len(text)
+    return len(text)
+
+
+def _read_from(path: Path, position: int) -> bytes:
+    """Whole lines only: the last one may still be in the writing."""
+    try:
+        with path.open("rb") as file:
+            file.seek(position)
+            text = file.read(_BATCH_BYTES)
+    except FileNotFoundError:
+        return b""
+    return text[: text.rfind(b"\n") + 1]
+
+
+def _parse(text: bytes) -> Iterator[_Line]:
+    for line in text.splitlines():
+        try:
+            values = json.loads(line)
+            kind, seconds = str(values.pop("kind")), float(values.pop("time"))
+            yield _Line(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
+        except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError) as error:
+            _log.warning("passed over a line of %s that is no event (%s)", EVENTS_FILE, error)
+
+
+def _values(line: _Line) -> Iterator[Value]:
+    data = line.data
+    step = data.get("step")
+    if not isinstance(step, int):
+        return
+    found: dict[str, Any] = {}
+    if line.kind == EventKind.STEP:
+        device, host = _part(data, "device"), _part(data, "host")
+        found = {
+            **_part(data, "losses"),
+            "learning_rate": data.get("learning_rate"),
+            "images_per_s": data.get("images_per_s"),
+            "step_s": data.get("step_s"),
+            "device_memory": device.get("current"),
+            "device_memory_peak": device.get("peak"),
+            "host_memory": host.get("current"),
+        }
+    elif line.kind == EventKind.EVAL:
+        found = dict(_part(data, "metrics"))
+    for name, value in found.items():
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            yield Value(str(name)[:_LONGEST_NAME], step, float(value), line.at)
+
+
+def _progress(job: Job, attempt: Attempt, line: _Line) -> None:
+    data = line.data
+    step = data.get("step")
+    if isinstance(step, int):
+        attempt.step = job.step = step
+    if line.kind == EventKind.PHASE and isinstance(data.get("phase"), str):
+        attempt.phase = data["phase"][:32]
+    elif line.kind == EventKind.STEP:
+        peak = _part(data, "device").get("peak")
+        if isinstance(peak, int):
+            attempt.peak_bytes = max(peak, attempt.peak_bytes or 0)
+        if isinstance(data.get("step_s"), int | float):
+            attempt.step_s = float(data["step_s"])
+    elif line.kind == EventKind.CHECKPOINT and isinstance(step, int):
+        attempt.saved_step = step
+
+
+def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = data.get(name)
+    return part if isinstance(part, Mapping) else {}

@@ -1,0 +1,128 @@
+"""What people do to their jobs after submitting them: cancel, pause, resume, clone, edit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import submission
+from services.accounts import Principal
+from services.clock import utc_now
+from services.domain.states import FINAL, State, Stop, Verb, advance
+from services.errors import Conflict, NotFound
+from services.queue import wake_workers
+from services.settings import Settings
+from services.store import audit, events, jobs
+from services.store.engine import Store
+from services.store.models import Job
+from services.submission import Submitted
+
+__all__ = ["cancel", "clone", "edit", "pause", "resume"]
+
+_EDITABLE = frozenset({"name", "notes", "priority"})
+
+
+def cancel(store: Store, principal: Principal, job_id: int) -> None:
+    """A job that waits is cancelled now; one that runs, as soon as its supervisor has stopped it.
+
+    Cancelling one that is being cancelled changes nothing.
+    """
+    with store.transaction() as session:
+        job = _own(session, principal, job_id)
+        if job.state == State.RUNNING:
+            _ask(session, principal, job, Stop.CANCEL)
+        else:
+            _move(session, principal, job, Verb.CANCEL)
+
+
+def pause(store: Store, principal: Principal, job_id: int) -> None:
+    """As `cancel`, but the job keeps its checkpoint and its place in the world."""
+    with store.transaction() as session:
+        job = _own(session, principal, job_id)
+        if job.state == State.RUNNING:
+            if job.stop == Stop.CANCEL:
+                raise Conflict("wrong_state", "the job is being cancelled; it cannot be paused any more")
+            _ask(session, principal, job, Stop.PAUSE)
+        else:
+            _move(session, principal, job, Verb.PAUSE)
+
+
+def resume(store: Store, settings: Settings, principal: Principal, job_id: int) -> None:
+    """A paused job queues again, and goes on from its last checkpoint."""
+    with store.transaction() as session:
+        job = _own(session, principal, job_id)
+        _move(session, principal, job, Verb.RESUME)
+        job.queued_at, job.not_before = utc_now(), None
+    wake_workers(settings)
+
+
+def clone(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    job_id: int,
+    changes: Mapping[str, Any],
+    idempotency_key: str | None = None,
+) -> Submitted:
+    """A new job with the same request, `changes` merged into it one level deep."""
+    with store.reading() as session:
+        job = jobs.get(session, job_id)
+        if job is None:
+            raise _no_job(job_id)
+        request = {**job.request, "name": f"{job.name} (copy)"[:128]}
+    for name, value in changes.items():
+        inner = request.get(name)
+        request[name] = {**inner, **value} if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return submission.submit(store, settings, principal, request, idempotency_key)
+
+
+def edit(
+    store: Store, principal: Principal, job_id: int, changes: Mapping[str, Any], if_match: int | None = None
+) -> None:
+    """Change name, notes or priority. `if_match`: the version that the caller has seen; another one is a Conflict."""
+    with store.transaction() as session:
+        job = _own(session, principal, job_id)
+        if if_match is not None and if_match != job.version:
+            raise Conflict("version_mismatch", f"the job is at version {job.version} by now: read it again")
+        wanted = {name: value for name, value in changes.items() if name in _EDITABLE}
+        if "priority" in wanted and job.state in FINAL:
+            raise Conflict("wrong_state", f"the job is {job.state}: its priority does not matter any more")
+        for name, value in wanted.items():
+            setattr(job, name, value)
+        job.version += 1
+        now = utc_now()
+        events.add(session, job.id, "edited", now, by=principal.name, **wanted)
+        audit.add(session, principal.user_id, "job.edit", f"job {job.id}", now, **wanted)
+
+
+def _own(session: Session, principal: Principal, job_id: int) -> Job:
+    job = jobs.lock(session, job_id)
+    if job is None:
+        raise _no_job(job_id)
+    principal.require_change(job.owner_id)
+    return job
+
+
+def _no_job(job_id: int) -> NotFound:
+    return NotFound(f"there is no job {job_id}")
+
+
+def _ask(session: Session, principal: Principal, job: Job, stop: Stop) -> None:
+    if job.stop == stop:
+        return
+    now = utc_now()
+    job.stop = stop
+    job.version += 1
+    events.add(session, job.id, "stop_requested", now, job.attempts, stop=stop, by=principal.name)
+    audit.add(session, principal.user_id, f"job.{stop}", f"job {job.id}", now)
+
+
+def _move(session: Session, principal: Principal, job: Job, verb: Verb) -> None:
+    now = utc_now()
+    job.state = advance(State(job.state), verb)
+    job.reason = None
+    job.version += 1
+    if job.state in FINAL:
+        job.finished_at = now
+    events.add(session, job.id, "state", now, state=job.state, by=principal.name)
+    audit.add(session, principal.user_id, f"job.{verb}", f"job {job.id}", now)

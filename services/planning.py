@@ -1,0 +1,244 @@
+"""Between the store and the planner: what was measured, what devices there are, and the plan that follows."""
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services.domain import catalogue, planner
+from services.domain.contract import AllocatorStats, DeviceKind, Outcome, Phase
+from services.domain.endings import Diagnosis
+from services.domain.memory import MemoryLaw, Point, Prediction
+from services.domain.planner import Decision, GiveUp
+from services.domain.plans import Plan, Precision
+from services.domain.policy import Policy, Prefer
+from services.store import devices, measurements
+from services.store.models import Attempt, Device, Job, Measurement
+
+__all__ = [
+    "FirstPlan",
+    "Room",
+    "as_planned",
+    "largest",
+    "law_for",
+    "measured",
+    "plan_after",
+    "plan_first",
+    "plan_of_job",
+    "policy_of_job",
+    "prediction_values",
+    "present_devices",
+    "rooms",
+    "usable_bytes",
+]
+
+PRESENT_S = 30.0  # a device that was not reported for this long is not there
+# CUDA's context, cuDNN's handles and what the display takes: the allocator never gets these.
+_GPU_RESERVE_BYTES = 600 * 2**20
+
+
+def usable_bytes(kind: str, size: int) -> int:
+    """What the allocator can have of a device, or of its free memory."""
+    return size if kind == DeviceKind.CPU else max(0, size - _GPU_RESERVE_BYTES)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a device could hold, and what it could hold now."""
+
+    device_id: str
+    name: str
+    kind: str
+    total_bytes: int
+    free_bytes: int
+    bfloat16: bool
+
+
+def rooms(found: Iterable[Device]) -> list[Room]:
+    return [
+        Room(
+            device.id,
+            device.name,
+            device.kind,
+            usable_bytes(device.kind, device.total_bytes),
+            min(usable_bytes(device.kind, device.free_bytes), usable_bytes(device.kind, device.total_bytes)),
+            device.bfloat16,
+        )
+        for device in found
+    ]
+
+
+def present_devices(session: Session, now: datetime.datetime) -> Sequence[Device]:
+    return devices.seen_since(session, now - datetime.timedelta(seconds=PRESENT_S))
+
+
+def plan_of_job(values: Mapping[str, Any]) -> Plan:
+    return Plan(**values)
+
+
+def policy_of_job(job: Job) -> Policy:
+    return Policy.from_dict(job.policy)
+
+
+def law_for(session: Session, models: Iterable[str], kind: str | None) -> MemoryLaw:
+    """The law that this box's own measurements give for these models and the smaller ones below them."""
+    names = {rung.name for name in models for rung in _ladder(name)}
+    return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)])
+
+
+def as_planned(decision: Decision, capacity: int | None) -> dict[str, Any]:
+    """What is kept beside a plan: how it came about."""
+    return {
+        "summary": decision.summary,
+        "changes": [
+            {
+                "lever": str(change.lever),
+                "field": change.field,
+                "before": change.before,
+                "after": change.after,
+                "reason": change.reason,
+            }
+            for change in decision.changes
+        ],
+        "prediction": prediction_values(decision.prediction),
+        "capacity_bytes": capacity,
+    }
+
+
+def prediction_values(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "bytes": prediction.bytes,
+        "low_bytes": prediction.low,
+        "high_bytes": prediction.high,
+        "source": str(prediction.source),
+    }
+
+
+def largest(found: Sequence[Room], min_bytes: int = 0) -> Room | None:
+    """The device with the most memory that the job may use."""
+    fitting = [room for room in found if room.total_bytes >= min_bytes]
+    return max(fitting, key=lambda room: room.total_bytes, default=None)
+
+
+@dataclass(frozen=True)
+class FirstPlan:
+    decision: Decision | GiveUp
+    capacity: int | None  # of the largest device; None: no device has been reported yet
+    law: MemoryLaw
+    rooms: Sequence[Room]
+
+
+def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, now: datetime.datetime) -> FirstPlan:
+    """How a job that asks for this would start on the devices that are there."""
+    found = rooms(present_devices(session, now))
+    room = largest(found, min_bytes)
+    law = law_for(session, [asked.model], room.kind if room else None)
+    capacity = room.total_bytes if room else None
+    decision = planner.first_plan(asked, policy, law, capacity, bfloat16=room is not None and room.bfloat16)
+    return FirstPlan(decision, capacity, law, found)
+
+
+def plan_after(
+    session: Session, job: Job, attempts: Sequence[Attempt], now: datetime.datetime
+) -> tuple[Decision | GiveUp, int]:
+    """What to do after the last of `attempts` ran out of its device's memory, and the memory that this is meant for.
+    Its measurement must be in the store.
+
+    A job that prefers to shrink is fitted to the devices that are free and the one it just had; one that prefers to
+    wait, to the largest there is.
+    """
+    last, policy = attempts[-1], policy_of_job(job)
+    present = [device for device in present_devices(session, now) if device.problem is None]
+    if policy.prefer is Prefer.SHRINK:
+        free = {
+            device.id for device in devices.unleased(session, last.host, now - datetime.timedelta(seconds=PRESENT_S))
+        }
+        present = [device for device in present if device.id in free or device.id == last.device_id]
+    room = largest(rooms(present), job.min_memory_bytes)
+    capacity = max(room.total_bytes if room else 0, last.limit_bytes)
+    law = law_for(session, [job.model], DeviceKind(_kind(last)))
+    failures = [
+        planner.Failure(plan_of_job(attempt.plan), attempt.limit_bytes, evaluating=_ran_out_evaluating(attempt))
+        for attempt in attempts
+        if attempt.diagnosis == Diagnosis.TOO_LARGE
+    ]
+    decision = planner.next_plan(
+        plan_of_job(job.asked),
+        plan_of_job(last.plan),
+        policy,
+        law,
+        capacity,
+        failures,
+        attempts_used=len(attempts),
+        bfloat16=room is not None and room.bfloat16,
+    )
+    return decision, capacity
+
+
+def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime) -> Measurement | None:
+    """The measurement that an ended attempt is; None where it says nothing about memory."""
+    allocator = outcome.allocator if outcome else AllocatorStats()
+    ran_out = attempt.diagnosis == Diagnosis.TOO_LARGE
+    at_least = max((allocator.in_use or 0) + (allocator.requested or 0), attempt.limit_bytes)
+    peak, evaluation = max(attempt.peak_bytes or 0, allocator.peak or 0), allocator.evaluation_peak
+    if ran_out and _ran_out_evaluating(attempt):
+        evaluation = at_least
+    elif ran_out:
+        peak = at_least
+    elif attempt.step == 0:
+        return None  # never trained a step
+    if not peak:
+        return None
+    plan = plan_of_job(attempt.plan)
+    return Measurement(
+        job_id=attempt.job_id,
+        attempt=attempt.number,
+        model=plan.model,
+        precision=str(plan.precision),
+        micro_batch=plan.micro_batch,
+        accumulation=plan.accumulation,
+        height=plan.image_size[0],
+        width=plan.image_size[1],
+        proposals=plan.proposals,
+        second_stage_batch=plan.second_stage_batch,
+        device_kind=_kind(attempt),
+        software=SOFTWARE,
+        peak_bytes=peak,
+        evaluation_peak_bytes=evaluation,
+        host_peak_bytes=outcome.host_peak_bytes if outcome else None,
+        complete=not ran_out,
+        created_at=now,
+    )
+
+
+def _ran_out_evaluating(attempt: Attempt) -> bool:
+    return attempt.phase == Phase.EVALUATING
+
+
+SOFTWARE = "tensorflow 2.20.0"  # another version may need another amount
+
+
+def _kind(attempt: Attempt) -> str:
+    return str(attempt.device_id.rpartition("/")[2].partition("-")[0])
+
+
+def _ladder(name: str) -> list[catalogue.Model]:
+    model = catalogue.get(name)
+    return [model, *catalogue.smaller_models(model)]
+
+
+def _point(row: Measurement) -> Point:
+    return Point(
+        model=row.model,
+        precision=Precision(row.precision),
+        micro_batch=row.micro_batch,
+        image_size=(row.height, row.width),
+        proposals=row.proposals,
+        peak_bytes=row.peak_bytes,
+        complete=row.complete,
+        second_stage_batch=row.second_stage_batch,
+        accumulation=row.accumulation,
+        evaluation_bytes=row.evaluation_peak_bytes,
+    )

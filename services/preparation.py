@@ -1,0 +1,114 @@
+"""A request for a job, checked as a whole before anything is written. Every fault is named with its field."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from services import composition
+from services.datasets import library
+from services.datasets.shapes import ShapesDataset
+from services.domain import catalogue, pipeline_config
+from services.domain.pipeline_config import Config, ConfigError, Problem
+from services.domain.plans import Plan, PlanError
+from services.domain.policy import Policy, PolicyError
+from services.domain.tfrecord import DatasetError
+from services.errors import Fault, Invalid
+from services.settings import Settings
+
+__all__ = ["Prepared", "prepare"]
+
+_MB = 2**20
+# Only to see that the readers can be set; the worker sizes them to its own host.
+_ANY_HOST_MEMORY_MB = 4096
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that can be carried out, as far as anybody can tell."""
+
+    request: Mapping[str, Any]
+    base_config: str
+    asked: Plan
+    policy: Policy
+    min_memory_bytes: int
+
+
+def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
+    """Check the request as a whole; raises Invalid with every fault that could be found."""
+    faults: list[Fault] = []
+    with _noting(faults, "dataset"):
+        dataset = library.find(settings.datasets_dir, request["dataset"])
+    with _noting(faults, "policy"):
+        policy = Policy.from_dict(request.get("policy") or {})
+    if request.get("checkpoint") and not composition.checkpoint_path(settings.checkpoints_dir, request["checkpoint"]):
+        faults.append(Fault("checkpoint", f"there is no checkpoint called {request['checkpoint']!r}"))
+    if faults:
+        raise Invalid(faults)
+    with _noting(faults, "pipeline_config" if request.get("pipeline_config") else "train"):
+        base, asked = _asked(request, dataset)
+        composition.compose(base, asked, dataset, host_memory_mb=_ANY_HOST_MEMORY_MB)
+        if asked.steps > settings.max_steps:
+            faults.append(Fault("train.steps", f"at most {settings.max_steps}, got {asked.steps}"))
+    if not faults:
+        with _noting(faults, "policy"):
+            policy.check(catalogue.get(asked.model))
+            faults.extend(_floors(asked, policy))
+    if faults:
+        raise Invalid(faults)
+    min_memory = int((request.get("device") or {}).get("min_memory_mb") or 0) * _MB
+    return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory)
+
+
+def _asked(request: Mapping[str, Any], dataset: ShapesDataset) -> tuple[Config, Plan]:
+    """The configuration and the plan that the request asks for, before anybody shrinks anything."""
+    train = request.get("train") or {}
+    size = tuple(request["image_size"]) if request.get("image_size") else None
+    if not request.get("pipeline_config"):
+        config = catalogue.get(request["model"]).pipeline_config(
+            dataset.num_classes, size, train.get("batch_size"), train.get("steps"), train.get("learning_rate")
+        )
+        return config, pipeline_config.plan_of(config)
+    config, _ = pipeline_config.without_paths(pipeline_config.parse(request["pipeline_config"]))
+    config = composition.with_dataset(config, dataset, _ANY_HOST_MEMORY_MB)
+    pipeline_config.check(config)
+    plan = pipeline_config.plan_of(config)
+    if request.get("model") not in (None, plan.model):
+        raise ConfigError([Problem("", f"model: the configuration is a {plan.model}, not a {request['model']}")])
+    if train.get("batch_size"):
+        plan = plan.with_batch(train["batch_size"], train["batch_size"])
+    wishes: dict[str, Any] = {
+        "steps": train.get("steps"),
+        "learning_rate": train.get("learning_rate"),
+        "image_size": size,
+    }
+    plan = dataclasses.replace(plan, **{name: value for name, value in wishes.items() if value is not None})
+    config, _ = pipeline_config.without_paths(pipeline_config.apply(plan, config))
+    return config, plan
+
+
+def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
+    """A floor above what was asked for is a mistake, not a wish."""
+    if policy.min_batch_size > asked.batch_size:
+        yield Fault("policy.min_batch_size", f"is above the batch of {asked.batch_size} that is asked for")
+    if policy.min_image_size > min(asked.image_size):
+        height, width = asked.image_size
+        yield Fault("policy.min_image_size", f"is above the image of {height}x{width} that is asked for")
+
+
+@contextmanager
+def _noting(faults: list[Fault], field: str) -> Iterator[None]:
+    """A domain error becomes faults of the request's own fields."""
+    try:
+        yield
+    except ConfigError as error:
+        faults.extend(
+            Fault(f"{field}: {problem.field}" if problem.field else field, problem.message)
+            for problem in error.problems
+        )
+    except (PolicyError, PlanError, catalogue.UnknownModel) as error:
+        name, _, message = str(error).partition(": ")
+        faults.append(Fault(f"policy.{name}" if isinstance(error, PolicyError) else name, message))
+    except DatasetError as error:
+        faults.append(Fault("dataset", str(error)))

@@ -1,0 +1,230 @@
+"""Which job starts where. Jobs go by priority, then first come, first served; a device takes one at a time."""
+
+import dataclasses
+import datetime
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from services import planning
+from services.clock import utc_now
+from services.domain import planner
+from services.domain.contract import DeviceKind
+from services.domain.memory import MemoryLaw
+from services.domain.planner import Decision
+from services.domain.plans import Plan
+from services.domain.states import State, Verb, advance
+from services.planning import Room
+from services.settings import Settings
+from services.store import attempts, devices, events, jobs, leases
+from services.store.engine import Store
+from services.store.models import Attempt, Device, Job, Lease
+
+__all__ = ["Claim", "claim"]
+
+_LOOK_AT = 100  # queued jobs, at most, in one look
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job and a device that belong together until the token's lease ends."""
+
+    job_id: int
+    attempt: int
+    token: str
+    device_id: str
+    device_key: str
+    model: str
+    plan: Plan
+    base_config: str
+    dataset: str
+    checkpoint: str | None
+
+
+def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
+    """Give the first job that can start now a free device of this host, or return None.
+
+    One transaction: the job is running and the device leased, or nothing has happened. Jobs that fit no device at
+    all any more are planned anew on the way, or fail with the reason.
+    """
+    now = utc_now()
+    with store.reading() as session:  # without the write lock: most looks find nothing to do
+        if not _free_devices(session, settings, now) or not jobs.any_claimable(session, now):
+            return None
+    try:
+        with store.transaction() as session:
+            return _claim(session, settings, boot_id, now)
+    except leases.AlreadyLeased:  # another worker of this host was first
+        return None
+
+
+def _claim(session: Session, settings: Settings, boot_id: str, now: datetime.datetime) -> Claim | None:
+    free = _free_devices(session, settings, now)
+    present = planning.rooms(planning.present_devices(session, now))
+    waiting = jobs.claimable(session, now, _LOOK_AT)
+    laws = _Laws(session, waiting)
+    for job in waiting:
+        device = _place(session, job, free, present, laws, now)
+        if device is not None:
+            return _lease(session, settings, job, device, boot_id, now)
+    return None
+
+
+def _free_devices(session: Session, settings: Settings, now: datetime.datetime) -> Sequence[Device]:
+    return devices.unleased(session, settings.host, now - datetime.timedelta(seconds=planning.PRESENT_S))
+
+
+class _Laws:
+    """One law per kind of device for all the jobs of a look."""
+
+    def __init__(self, session: Session, waiting: Sequence[Job]) -> None:
+        self._session = session
+        self._models = {job.model for job in waiting}
+        self._laws: dict[str, MemoryLaw] = {}
+
+    def of(self, kind: str) -> MemoryLaw:
+        if kind not in self._laws:
+            self._laws[kind] = planning.law_for(self._session, self._models, kind)
+        return self._laws[kind]
+
+
+def _place(
+    session: Session,
+    job: Job,
+    free: Sequence[Device],
+    present: Sequence[Room],
+    laws: _Laws,
+    now: datetime.datetime,
+) -> Device | None:
+    """The smallest free device that holds the job; None where it has to wait, or has just failed."""
+    if not _starts_as_asked(job) and not _fit_to(session, job, present, laws, now):
+        return None
+    by_id = {room.device_id: room for room in planning.rooms(free)}
+    fitting = [device for device in free if _holds(by_id[device.id], job, laws)]
+    if not fitting:
+        _say_why(job, free)
+        return None
+    # As asked for, whatever the prediction says, has the best chances on the largest.
+    return fitting[-1] if _starts_as_asked(job) else fitting[0]
+
+
+def _starts_as_asked(job: Job) -> bool:
+    return job.attempts == 0 and not planning.policy_of_job(job).plan_ahead
+
+
+def _holds(room: Room, job: Job, laws: _Laws) -> bool:
+    if room.total_bytes < job.min_memory_bytes:
+        return False
+    if _starts_as_asked(job):
+        return True
+    return room.free_bytes >= _needed(job, laws.of(room.kind))
+
+
+def _needed(job: Job, law: MemoryLaw) -> int:
+    """The predicted peak with its margin. A plan that was chosen as a last try is worth the device it was tried for."""
+    predicted = law.predict(planning.plan_of_job(job.plan)).high
+    capacity = job.planned.get("capacity_bytes")
+    return min(predicted, capacity) if capacity else predicted
+
+
+def _fit_to(session: Session, job: Job, present: Sequence[Room], laws: _Laws, now: datetime.datetime) -> bool:
+    """See to it that the job's plan fits the largest device that there is; False where it cannot."""
+    room = planning.largest(present, job.min_memory_bytes)
+    if room is None:
+        _wait(job, "no device has the memory that the job asks for")
+        return False
+    law = laws.of(room.kind)
+    plan = planning.plan_of_job(job.plan)
+    if _needed(job, law) <= room.total_bytes and law.predict(plan).low <= room.total_bytes:
+        return True
+    policy = dataclasses.replace(planning.policy_of_job(job), plan_ahead=True)
+    decision = planner.first_plan(plan, policy, law, room.total_bytes, bfloat16=room.bfloat16)
+    if isinstance(decision, Decision):
+        job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, room.total_bytes)
+        job.steps = decision.plan.steps
+        job.version += 1
+        events.add(session, job.id, "planned", now, summary=decision.summary)
+        return True
+    job.state = advance(State(job.state), Verb.FAIL)
+    job.reason, job.finished_at = decision.reason, now
+    job.version += 1
+    events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
+    return False
+
+
+def _say_why(job: Job, free: Sequence[Device]) -> None:
+    largest = planning.largest(planning.rooms(free))
+    if largest is None:
+        _wait(job, None)
+    else:
+        _wait(
+            job,
+            f"waits for a device with enough free memory: {largest.name} has {largest.free_bytes / 1e9:.1f} GB free",
+        )
+
+
+def _wait(job: Job, reason: str | None) -> None:
+    if job.reason != reason:  # a write only where something is new
+        job.reason = reason
+
+
+def _lease(
+    session: Session, settings: Settings, job: Job, device: Device, boot_id: str, now: datetime.datetime
+) -> Claim:
+    token = secrets.token_hex(16)
+    job.state = advance(State(job.state), Verb.CLAIM)
+    job.attempts += 1
+    job.version += 1
+    job.reason, job.stop, job.not_before = None, None, None
+    job.started_at = job.started_at or now
+    leases.take(
+        session,
+        Lease(
+            device_id=device.id,
+            job_id=job.id,
+            attempt=job.attempts,
+            token=token,
+            host=settings.host,
+            boot_id=boot_id,
+            created_at=now,
+            expires_at=now + datetime.timedelta(seconds=settings.lease_s),
+        ),
+    )
+    if device.kind == DeviceKind.GPU:  # what is to be free again afterwards
+        others = sum(process.get("used_bytes") or 0 for process in device.processes)
+        device.baseline_bytes = device.total_bytes - device.free_bytes - others
+    attempts.add(
+        session,
+        Attempt(
+            job_id=job.id,
+            number=job.attempts,
+            plan=job.plan,
+            planned=job.planned,
+            config="",
+            device_id=device.id,
+            device_name=device.name,
+            limit_bytes=planning.usable_bytes(device.kind, device.total_bytes),
+            host=settings.host,
+            token=token,
+            phase="starting",
+            started_at=now,
+        ),
+    )
+    events.add(session, job.id, "state", now, attempt=job.attempts, state=job.state, device=device.id)
+    _log.info("job %s, attempt %s: claimed for %s", job.id, job.attempts, device.id)
+    return Claim(
+        job_id=job.id,
+        attempt=job.attempts,
+        token=token,
+        device_id=device.id,
+        device_key=device.key,
+        model=planning.plan_of_job(job.plan).model,
+        plan=planning.plan_of_job(job.plan),
+        base_config=job.base_config,
+        dataset=job.dataset,
+        checkpoint=job.request.get("checkpoint") if job.plan["model"] == job.model else None,
+    )

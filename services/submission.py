@@ -1,0 +1,128 @@
+"""Submitting a job: what was asked for is checked, planned, and becomes a row and an event, once."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import planning, queries
+from services.accounts import Principal
+from services.clock import utc_now
+from services.domain.planner import Decision
+from services.domain.states import State
+from services.errors import Conflict, TooMany
+from services.preparation import Prepared, prepare
+from services.queue import wake_workers
+from services.settings import Settings
+from services.store import events, idempotency, jobs
+from services.store.engine import Store
+from services.store.models import IdempotencyKey, Job
+
+__all__ = ["Submitted", "submit"]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    job_id: int
+    body: dict[str, Any]  # the job as it was right after it was accepted
+    replayed: bool
+
+
+def submit(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    request: Mapping[str, Any],
+    idempotency_key: str | None = None,
+) -> Submitted:
+    """Accept a job. Raises Invalid, TooMany, or Conflict where the key was used for another request.
+
+    With a key, the same request again gives the same answer and no second job.
+    """
+    digest = _digest(request)
+    replay = _replay(store, principal, idempotency_key, digest)
+    if replay:
+        return replay
+    prepared = prepare(settings, request)
+    try:
+        with store.transaction() as session:
+            job = _create(session, settings, principal, prepared)
+            submitted = Submitted(job.id, queries.job_view(session, job), replayed=False)
+            _keep(session, principal, idempotency_key, digest, submitted)
+    except idempotency.KeyTaken:  # the same request, sent twice at once
+        return _replay(store, principal, idempotency_key, digest)  # type: ignore[return-value]  # it is there: its key was taken
+    wake_workers(settings)
+    return submitted
+
+
+def _create(session: Session, settings: Settings, principal: Principal, prepared: Prepared) -> Job:
+    active = jobs.count_active(session, principal.user_id)
+    if active >= settings.max_jobs_per_user:
+        raise TooMany(f"you have {active} jobs that are not finished, and {settings.max_jobs_per_user} is the limit")
+    now = utc_now()
+    first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, now)
+    decision = first.decision
+    request, asked = prepared.request, prepared.asked
+    job = Job(
+        owner_id=principal.user_id,
+        name=request.get("name") or f"{asked.model} on {request['dataset']}",
+        notes=request.get("notes") or "",
+        state=State.QUEUED,
+        priority=request.get("priority") or 0,
+        model=asked.model,
+        dataset=request["dataset"],
+        request=dict(request),
+        policy=prepared.policy.to_dict(),
+        base_config=prepared.base_config,
+        asked=asked.to_dict(),
+        plan=asked.to_dict(),
+        planned={"summary": "as it was asked for", "changes": [], "prediction": None, "capacity_bytes": first.capacity},
+        min_memory_bytes=prepared.min_memory_bytes,
+        steps=asked.steps,
+        created_at=now,
+        queued_at=now,
+    )
+    if isinstance(decision, Decision):
+        job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, first.capacity)
+        job.steps = decision.plan.steps
+    else:  # accepted, and over: nobody waits a night for what cannot start
+        job.state, job.reason, job.finished_at = State.FAILED, decision.reason, now
+    jobs.add(session, job)
+    events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
+    if job.state == State.FAILED:
+        events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
+    return job
+
+
+def _digest(request: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _replay(store: Store, principal: Principal, key: str | None, digest: str) -> Submitted | None:
+    if key is None:
+        return None
+    with store.reading() as session:
+        entry = idempotency.find(session, principal.user_id, key)
+    if entry is None:
+        return None
+    if entry.request_digest != digest:
+        raise Conflict("key_reused", "this Idempotency-Key was used for another request: take a new one")
+    return Submitted(int(entry.body["id"]), entry.body, replayed=True)
+
+
+def _keep(session: Session, principal: Principal, key: str | None, digest: str, submitted: Submitted) -> None:
+    if key is None:
+        return
+    entry = IdempotencyKey(
+        user_id=principal.user_id,
+        key=key,
+        request_digest=digest,
+        status=202,
+        location=f"/v1/jobs/{submitted.job_id}",
+        body=submitted.body,
+        created_at=utc_now(),
+    )
+    idempotency.keep(session, entry)
