@@ -1,0 +1,89 @@
+"""The GPUs of this host under names that stay.
+
+NVML numbers the cards it sees at the moment. When one falls off the bus the ones behind it may move up, and a name
+made of the number would then mean a card on which another job is training. So a card, known by its uuid, keeps the
+number it was first seen with while this process lives, and one that is gone stays in the list with its problem.
+"""
+
+from dataclasses import replace
+
+from services.domain.contract import DeviceKind
+from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
+from worker.devices.processes import name_of
+from worker.devices.readings import DeviceReading, HeldBy
+from worker.devices.visible import visible
+
+__all__ = ["Gpus"]
+
+_BFLOAT16_SINCE = (8, 0)  # Ampere
+
+
+class Gpus:
+    def __init__(self, cuda_visible: str | None, nvml: Nvml) -> None:
+        self._cuda_visible = cuda_visible
+        self._nvml = nvml
+        self._cards: dict[int, DeviceReading] = {}  # every card ever seen, as it was seen last
+        self.trouble: str | None = None  # what kept the last read from seeing any
+
+    def read(self) -> dict[int, DeviceReading]:
+        """The cards that the operator leaves to us, by number: those here, and those that were."""
+        try:
+            self._take(*self._nvml.read())
+            self.trouble = None
+        except NvmlUnavailable as error:
+            self.trouble = str(error)
+            self._cards = {number: _failed(card, self.trouble) for number, card in self._cards.items()}
+        # Numbers are CUDA's too while nothing is hidden, missing or moved; otherwise only the uuid is certain.
+        pinned = self._cuda_visible is not None or any(
+            card.problem or card.index != number for number, card in self._cards.items()
+        )
+        shown = visible(self._cuda_visible, {number: card.uuid for number, card in self._cards.items()})
+        return {number: replace(self._cards[number], pinned=pinned) for number in sorted(shown)}
+
+    def absence(self, number: int) -> str:
+        """Why the last `read` did not show this one."""
+        if number in self._cards:
+            return f"the worker's CUDA_VISIBLE_DEVICES={self._cuda_visible} hides it"
+        if self.trouble:
+            return self.trouble
+        there = ", ".join(card.key for card in self._cards.values()) or "no GPU"
+        return f"there is no such GPU: NVML lists {there}"
+
+    def _take(self, driver: str | None, seen: list[Gpu]) -> None:
+        fresh: dict[int, DeviceReading] = {}
+        for gpu in sorted(seen, key=lambda gpu: gpu.uuid is None):  # first those that say who they are
+            number = self._number(gpu, fresh)
+            fresh[number] = _reading(gpu, number, driver, self._cards.get(number))
+        for number in self._cards.keys() - fresh.keys():
+            self._cards[number] = _failed(self._cards[number], "NVML does not list it any more")
+        self._cards.update(fresh)
+
+    def _number(self, gpu: Gpu, fresh: dict[int, DeviceReading]) -> int:
+        unseen = {number: card for number, card in self._cards.items() if number not in fresh}
+        same = [number for number, card in unseen.items() if gpu.uuid and gpu.uuid == card.uuid]
+        # One that does not say who it is, now or when it was seen last, is the one that was in its place.
+        same += [number for number, card in unseen.items() if gpu.index == card.index and not (gpu.uuid and card.uuid)]
+        taken = self._cards.keys() | fresh.keys()
+        return same[0] if same else gpu.index if gpu.index not in taken else max(taken) + 1
+
+
+def _reading(gpu: Gpu, number: int, driver: str | None, before: DeviceReading | None) -> DeviceReading:
+    now = DeviceReading(
+        key=f"gpu-{number}",
+        kind=DeviceKind.GPU,
+        index=gpu.index,
+        name=gpu.name or (before.name if before else f"GPU {number}"),
+        total_bytes=gpu.total_bytes or (before.total_bytes if before else 0),
+        free_bytes=gpu.free_bytes,
+        utilisation=gpu.utilisation,
+        temperature=gpu.temperature,
+        processes=tuple(HeldBy(pid, used, name_of(pid)) for pid, used in gpu.processes),
+        bfloat16=gpu.capability >= _BFLOAT16_SINCE if gpu.capability else bool(before and before.bfloat16),
+        uuid=gpu.uuid or (before.uuid if before else None),
+        driver=driver,
+    )
+    return now if gpu.problem is None else _failed(now, gpu.problem)
+
+
+def _failed(card: DeviceReading, problem: str) -> DeviceReading:
+    return replace(card, free_bytes=0, utilisation=None, temperature=None, processes=(), problem=problem)

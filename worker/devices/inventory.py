@@ -1,0 +1,73 @@
+"""All devices of this host, as the setting wants them."""
+
+from pathlib import Path
+
+from services.domain.contract import DeviceKind
+from worker.devices.gpus import Gpus
+from worker.devices.host_memory import available_bytes, slot_bytes
+from worker.devices.nvml import Nvml
+from worker.devices.readings import MB, DeviceReading
+from worker.devices.setting import DeviceSetting
+
+__all__ = ["Devices"]
+
+
+class Devices:
+    """Keep one: it holds the connection to the driver, the names of the cards and the size of an `auto` slot.
+
+    `cuda_visible` is the worker's CUDA_VISIBLE_DEVICES, None where it is not set. `auto_slot_bytes` is the size that
+    an `auto` slot had before a restart: sized again while a trainer runs in it, it would come out too small.
+    """
+
+    def __init__(
+        self,
+        setting: DeviceSetting,
+        *,
+        cuda_visible: str | None,
+        auto_slot_bytes: int | None = None,
+        nvml: Nvml | None = None,
+        root: Path = Path("/"),
+    ) -> None:
+        self._setting = setting
+        self._gpus = Gpus(cuda_visible, nvml or Nvml())
+        self._auto_slot_bytes = auto_slot_bytes
+        self._root = root
+        self.no_gpu_because: str | None = None  # of the last read of `auto`: why it came to a CPU slot
+
+    def read(self) -> list[DeviceReading]:
+        """Every device, those with a problem included: never empty, and never an error for what a GPU does.
+
+        `auto` is the GPUs as soon as there are any, and stays so when all of them are lost: jobs that were planned
+        for a GPU do not turn up on the CPU because of a driver's bad day.
+        """
+        setting = self._setting
+        gpus = self._gpus.read() if setting.wants_gpus else {}
+        if setting.auto and not gpus:
+            self.no_gpu_because = self._gpus.absence(0)
+            return self._slots([self._auto_slot()])
+        self.no_gpu_because = None
+        if setting.gpus:
+            chosen = [gpus.get(number) or self._missing(number) for number in setting.gpus]
+        else:
+            chosen = list(gpus.values()) or ([self._missing(0)] if setting.every_gpu else [])
+        return chosen + self._slots([mb * MB for mb in setting.slots_mb])
+
+    def _auto_slot(self) -> int:
+        if self._auto_slot_bytes is None:
+            self._auto_slot_bytes = slot_bytes(available_bytes(self._root))
+        return self._auto_slot_bytes
+
+    def _missing(self, number: int) -> DeviceReading:
+        problem = self._gpus.absence(number)
+        return DeviceReading(f"gpu-{number}", DeviceKind.GPU, number, f"GPU {number}", 0, 0, problem=problem)
+
+    def _slots(self, limits: list[int]) -> list[DeviceReading]:
+        if not limits:
+            return []
+        available = available_bytes(self._root)
+        return [
+            DeviceReading(
+                f"cpu-{index}", DeviceKind.CPU, index, f"CPU slot, {limit // MB} MB", limit, min(limit, available)
+            )
+            for index, limit in enumerate(limits)
+        ]

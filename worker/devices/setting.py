@@ -1,0 +1,61 @@
+"""DOWNSHIFT_DEVICES, parsed: `auto`, or a list such as `gpu`, `gpu:0,gpu:2`, `cpu:2048,cpu:4096`, `gpu:0,cpu:2048`."""
+
+import re
+from dataclasses import dataclass
+
+_PART = re.compile(r"(?P<kind>gpu|cpu)(?::(?P<number>[0-9]{1,9}))?")
+_ALLOWED = "allowed are auto alone, or a list of gpu (all of them), gpu:INDEX and cpu:MB, e.g. gpu:0,cpu:2048"
+_MOST_GPUS = 1024
+_MOST_MB = 16 * 2**20  # 16 TB: more is a slip of the pen, and would overflow what counts in 64 bits further on
+
+
+class DeviceSettingError(ValueError):
+    code = "bad_devices"
+
+
+@dataclass(frozen=True)
+class DeviceSetting:
+    auto: bool = False  # all GPUs; where there is none, one CPU slot
+    every_gpu: bool = False
+    gpus: tuple[int, ...] = ()
+    slots_mb: tuple[int, ...] = ()
+
+    @property
+    def wants_gpus(self) -> bool:
+        return self.auto or self.every_gpu or bool(self.gpus)
+
+
+def parse_devices(text: str) -> DeviceSetting:
+    """`text` as a setting; DeviceSettingError names the part that is wrong and what is allowed."""
+    parts = [part.strip().lower() for part in text.split(",")]
+    if parts == ["auto"]:
+        return DeviceSetting(auto=True)
+    every_gpu, gpus, slots = False, list[int](), list[int]()
+    for part in parts:
+        found = _PART.fullmatch(part)
+        if found is None:
+            raise _error(part, "is not a device")
+        number = None if found["number"] is None else int(found["number"])
+        if found["kind"] == "cpu":
+            slots.append(_slot_mb(part, number))
+        elif every_gpu or number in gpus or (number is None and gpus):
+            raise _error(part, "names a GPU for the second time")
+        elif number is None:
+            every_gpu = True
+        elif number >= _MOST_GPUS:
+            raise _error(part, f"the index must be below {_MOST_GPUS}")
+        else:
+            gpus.append(number)
+    return DeviceSetting(every_gpu=every_gpu, gpus=tuple(gpus), slots_mb=tuple(slots))
+
+
+def _slot_mb(part: str, number: int | None) -> int:
+    if number is None:
+        raise _error(part, "a CPU slot needs its limit in MB")
+    if not 0 < number <= _MOST_MB:
+        raise _error(part, f"the limit must be between 1 and {_MOST_MB} MB")
+    return number
+
+
+def _error(part: str, what: str) -> DeviceSettingError:
+    return DeviceSettingError(f"DOWNSHIFT_DEVICES: {part!r}: {what}; {_ALLOWED}")
