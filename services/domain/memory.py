@@ -103,7 +103,8 @@ class Prediction:
 
 
 class MemoryLaw:
-    """Predicts from `points`; those of other models are passed over. Same points, same predictions."""
+    """Predicts from `points`. Those of relatives only count where nothing is known of the model itself, and only
+    where they needed more than the prior says. Same points, same predictions."""
 
     def __init__(self, points: Iterable[Point] = ()) -> None:
         self._points = tuple(points)
@@ -122,11 +123,25 @@ class MemoryLaw:
 
     def _fit(self, model: str, precision: Precision) -> "_Fit":
         of_model = [point for point in self._points if point.model == model]
+        if not of_model:
+            return self._like_relatives(model)
         of_both = [point for point in of_model if point.precision is precision]
         if any(point.complete for point in of_both):
             return _fit(model, of_both)
         fit = _fit(model, of_model)
         return fit.in_another_precision() if any(point.complete for point in of_model) else fit
+
+    def _like_relatives(self, model: str) -> "_Fit":
+        """What makes one network of a ladder larger than predicted makes the next one larger too."""
+        fit = _fit(model, ())
+        relatives = {point.model for point in self._points if memory_prior.are_related(point.model, model)}
+        fits = [_fit(name, [point for point in self._points if point.model == name]) for name in relatives]
+        return replace(
+            fit,
+            fixed=max([1.0, *(other.fixed for other in fits)]),
+            images=max([1.0, *(other.images for other in fits)]),
+            evaluation=max([1.0, *(other.evaluation for other in fits)]),
+        )
 
 
 @dataclass(frozen=True)

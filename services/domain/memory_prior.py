@@ -58,6 +58,12 @@ def of(model: str) -> Prior:
     return _PRIORS[catalogue.get(model).name]
 
 
+def are_related(one: str, other: str) -> bool:
+    """Of one family, and both with FPN or both without."""
+    first, second = catalogue.get(one), catalogue.get(other)
+    return (first.family, first.is_fpn) == (second.family, second.is_fpn)
+
+
 def need(plan: "Shape") -> Need:
     """By the prior alone. Grows with the micro-batch, the pixels, the proposals and the second stage's batch."""
     prior = _PRIORS[plan.model]

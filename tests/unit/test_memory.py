@@ -1,0 +1,232 @@
+"""The memory law: it grows with what grows, believes what was measured, and says how sure it is."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.domain import catalogue
+from services.domain.catalogue import Family
+from services.domain.memory import MemoryLaw, Point, Prediction, gigabytes
+from services.domain.plans import Plan, Precision
+
+MODELS = list(catalogue.MODELS.values())
+GB = 2**30
+D0 = Plan(
+    model="efficientdet_d0",
+    batch_size=8,
+    micro_batch=2,
+    precision=Precision.FLOAT32,
+    image_size=(256, 256),
+    steps=100,
+    learning_rate=0.01,
+)
+R50 = dataclasses.replace(D0, model="faster_rcnn_resnet50_fpn", proposals=300, second_stage_batch=64)
+
+
+@st.composite
+def plans(draw, model=None):
+    model = draw(st.sampled_from(MODELS)) if model is None else catalogue.get(model)
+    micro = draw(st.integers(1, 8))
+    two_stage = model.family is not Family.EFFICIENTDET
+    return Plan(
+        model=model.name,
+        batch_size=micro * draw(st.integers(1, 4)),
+        micro_batch=micro,
+        precision=draw(st.sampled_from(Precision)),
+        image_size=draw(st.sampled_from(model.image_sizes)),
+        steps=100,
+        learning_rate=0.01,
+        proposals=draw(st.integers(64, 300)) if two_stage else None,
+        second_stage_batch=draw(st.integers(1, 64)) if two_stage else None,
+    )
+
+
+@st.composite
+def laws(draw, model="faster_rcnn_resnet50_fpn"):
+    peaks = st.integers(GB // 4, 32 * GB)
+    points = st.builds(
+        Point.of,
+        plans(model),
+        peaks,
+        complete=st.booleans(),
+        evaluation_bytes=st.none() | peaks,
+    )
+    return MemoryLaw(draw(st.lists(points, max_size=5)))
+
+
+def times(plan, factor, **changes):
+    """`plan` with the micro-batch (and batch) so many times larger."""
+    return dataclasses.replace(
+        plan, batch_size=plan.batch_size * factor, micro_batch=plan.micro_batch * factor, **changes
+    )
+
+
+def figures(prediction: Prediction):
+    return prediction.bytes, prediction.high
+
+
+@given(plans(), st.integers(1, 4))
+def test_more_images_at_once_never_need_less(plan, factor):
+    less, more = MemoryLaw().predict(plan), MemoryLaw().predict(times(plan, factor))
+    assert figures(more) >= figures(less)
+
+
+@settings(max_examples=60)
+@given(laws(), plans("faster_rcnn_resnet50_fpn"), st.integers(1, 4), st.integers(0, 300), st.integers(0, 64))
+def test_whatever_was_measured_the_law_grows_with_images_pixels_and_proposals(law, plan, factor, proposals, sample):
+    height, width = plan.image_size
+    larger = times(
+        plan,
+        factor,
+        image_size=(min(height + 128, 2048), min(width + 64, 2048)),
+        proposals=plan.proposals + proposals,
+        second_stage_batch=min(plan.second_stage_batch + sample, plan.proposals),
+    )
+    less, more = law.predict(plan), law.predict(larger)
+    assert more.bytes >= less.bytes
+    assert more.high >= less.high
+
+
+@settings(max_examples=60)
+@given(laws(), plans("faster_rcnn_resnet50_fpn"))
+def test_the_interval_holds_the_figure(law, plan):
+    prediction = law.predict(plan)
+    assert 0 < prediction.low <= prediction.bytes <= prediction.high
+
+
+@given(plans(), st.integers(GB // 8, 64 * GB))
+def test_an_attempt_that_ran_out_is_a_lower_bound_for_all_that_need_more(plan, known):
+    law = MemoryLaw([Point.of(plan, known, complete=False)])
+    for larger in (plan, times(plan, 2)):
+        assert law.predict(larger).bytes >= known
+        assert law.predict(larger).low >= min(known, law.predict(plan).low)
+
+
+def test_a_bound_that_the_prior_already_says_changes_no_figure():
+    before, bound = MemoryLaw().predict(D0), Point.of(D0, 100 * 10**6, complete=False)
+    after = MemoryLaw([bound]).predict(D0)
+    assert (after.bytes, after.high, after.source) == (before.bytes, before.high, "catalogue")
+
+
+def test_a_bound_raises_the_lower_end_of_what_needs_at_least_as_much_only():
+    before = MemoryLaw().predict(D0)
+    law = MemoryLaw([Point.of(D0, before.bytes, complete=False)])
+    assert law.predict(D0).low == before.bytes > before.low
+    half = dataclasses.replace(D0, micro_batch=1)
+    assert law.predict(half) == MemoryLaw().predict(half)
+
+
+def test_without_points_the_catalogue_answers_and_is_less_sure_of_models_nobody_measured():
+    measured, extrapolated = (
+        MemoryLaw().predict(D0),
+        MemoryLaw().predict(dataclasses.replace(D0, model="efficientdet_d6")),
+    )
+    assert measured.source == extrapolated.source == "catalogue"
+    assert measured.high / measured.low < extrapolated.high / extrapolated.low
+
+
+def test_one_point_is_hit_exactly_and_scales_the_rest():
+    law = MemoryLaw([Point.of(D0, 900 * 10**6)])
+    assert law.predict(D0).bytes == pytest.approx(900 * 10**6, abs=2)
+    assert law.predict(D0).source == "scaled"
+    assert law.predict(times(D0, 2)).bytes > MemoryLaw().predict(times(D0, 2)).bytes
+
+
+def test_two_points_make_a_line_and_a_narrow_interval():
+    one, four = (
+        dataclasses.replace(D0, batch_size=1, micro_batch=1),
+        dataclasses.replace(D0, batch_size=4, micro_batch=4),
+    )
+    law = MemoryLaw([Point.of(one, 300 * 10**6), Point.of(four, 900 * 10**6)])
+    between = law.predict(dataclasses.replace(D0, batch_size=2))
+    assert between.source == "measured"
+    assert between.bytes == pytest.approx(500 * 10**6, rel=1e-3)
+    assert between.high / between.bytes < 1.05
+    far = law.predict(times(four, 16))
+    assert far.high / far.bytes > between.high / between.bytes
+
+
+def test_the_law_from_the_first_points_predicts_the_others_that_were_really_measured():
+    """EfficientDet-D0, float32, bytes as the trainer's allocator counted them."""
+    peaks = {(1, 256): 293442048, (2, 256): 481416960, (4, 256): 840723968, (2, 384): 977064448}
+
+    def plan(micro_batch, side):
+        return dataclasses.replace(D0, batch_size=micro_batch, micro_batch=micro_batch, image_size=(side, side))
+
+    law = MemoryLaw([Point.of(plan(*at), peaks[at]) for at in ((1, 256), (2, 256))])
+    for at in ((4, 256), (2, 384)):
+        prediction = law.predict(plan(*at))
+        assert prediction.bytes == pytest.approx(peaks[at], rel=0.05)
+        assert prediction.low <= peaks[at] <= prediction.high
+
+
+@given(st.integers(1, 8), st.integers(1, 8), st.integers(GB // 4, 10 * GB), st.integers(GB // 4, 10 * GB))
+def test_points_that_contradict_each_other_still_give_a_law(first, second, peak, other):
+    points = [
+        Point.of(dataclasses.replace(D0, batch_size=micro, micro_batch=micro), bytes_)
+        for micro, bytes_ in ((first, peak), (second, other))
+    ]
+    law = MemoryLaw(points)
+    assert 0 < law.predict(D0).bytes < law.predict(times(D0, 2)).bytes
+
+
+def test_accumulation_costs_the_sums_of_the_gradients():
+    whole = dataclasses.replace(R50, batch_size=1, micro_batch=1)
+    pieces = dataclasses.replace(R50, batch_size=8, micro_batch=1)
+    assert MemoryLaw().predict(pieces).bytes > MemoryLaw().predict(whole).bytes + 100 * 10**6
+
+
+def test_evaluation_counts_where_it_needs_more_than_the_step():
+    one = dataclasses.replace(R50, batch_size=1, micro_batch=1)
+    fewer = dataclasses.replace(one, proposals=64)
+    assert MemoryLaw().predict(fewer).bytes < MemoryLaw().predict(one).bytes
+    law = MemoryLaw([Point.of(one, 889 * 10**6, evaluation_bytes=3 * GB)])
+    assert law.predict(one).bytes == pytest.approx(3 * GB, abs=2)
+
+
+def test_an_evaluation_that_ran_out_raises_evaluation_and_not_training():
+    law = MemoryLaw([Point.of(R50, 1200 * 10**6, evaluation_bytes=4 * GB, complete=False)])
+    assert law.predict(R50).bytes >= 4 * GB
+    many = dataclasses.replace(R50, batch_size=64, micro_batch=32)
+    assert law.predict(many).bytes < 1.3 * MemoryLaw().predict(many).bytes
+
+
+def test_what_was_measured_in_one_precision_informs_the_other():
+    half = dataclasses.replace(D0, precision=Precision.BFLOAT16)
+    law = MemoryLaw([Point.of(D0, 2 * MemoryLaw().predict(D0).bytes)])
+    prediction = law.predict(half)
+    assert prediction.source == "scaled"
+    assert prediction.bytes > 1.5 * MemoryLaw().predict(half).bytes
+    assert prediction.bytes < law.predict(D0).bytes
+
+
+def test_a_model_nobody_measured_is_judged_by_its_relatives_where_they_need_more_than_the_prior_says():
+    larger = dataclasses.replace(R50, model="faster_rcnn_resnet101_fpn")
+    law = MemoryLaw([Point.of(larger, 2 * MemoryLaw().predict(larger).bytes, complete=False)])
+    assert law.predict(R50).bytes > 1.8 * MemoryLaw().predict(R50).bytes
+    stranger = dataclasses.replace(R50, model="faster_rcnn_resnet50")
+    assert law.predict(stranger) == MemoryLaw().predict(stranger)
+    modest = MemoryLaw([Point.of(larger, MemoryLaw().predict(larger).bytes // 2)])
+    assert modest.predict(R50) == MemoryLaw().predict(R50)
+
+
+def test_bfloat16_needs_less():
+    for model in MODELS:
+        plan = dataclasses.replace(D0, model=model.name)
+        half = dataclasses.replace(plan, precision=Precision.BFLOAT16)
+        assert MemoryLaw().predict(half).bytes <= MemoryLaw().predict(plan).bytes
+
+
+def test_a_larger_backbone_never_needs_less():
+    for model in MODELS:
+        for smaller in catalogue.smaller_models(model):
+            plan = dataclasses.replace(D0, model=model.name, image_size=(512, 512))
+            less = dataclasses.replace(plan, model=smaller.name)
+            assert MemoryLaw().predict(less).bytes < MemoryLaw().predict(plan).bytes, (model.name, smaller.name)
+
+
+def test_bytes_are_written_for_people():
+    assert gigabytes(2 * GB) == "2.00 GB"
+    assert gigabytes(int(23.65 * GB)) == "23.6 GB"
