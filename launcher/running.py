@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -17,7 +18,7 @@ from launcher.manager import Manager
 from services import setup
 from services.settings import Settings, SettingsError
 
-__all__ = ["EXAMPLE_JOB", "GaveUp", "run"]
+__all__ = ["EXAMPLE_JOB", "GaveUp", "Programs", "run", "service_programs"]
 
 EXAMPLE_JOB = {
     "dataset": setup.SAMPLE,
@@ -25,6 +26,7 @@ EXAMPLE_JOB = {
     "image_size": [256, 256],
     "train": {"steps": 200, "batch_size": 8},
 }
+Programs = Callable[[Settings], list[Program]]
 _READY_POLL_S = 0.25
 _DEATHS_BEFORE_READY = 3
 _SLOW_START_S = 60.0
@@ -34,7 +36,7 @@ class GaveUp(Exception):
     """The service cannot be started; the message says why."""
 
 
-def run(settings: Settings, console: Console) -> None:
+def run(settings: Settings, console: Console, programs: Programs | None = None) -> None:
     """Returns when it was asked to stop and nothing but training is left.
 
     Raises SettingsError, home_lock.AlreadyRunning, private_redis.RedisError or GaveUp.
@@ -47,7 +49,7 @@ def run(settings: Settings, console: Console) -> None:
         lock.tell(url)
         token = setup.prepare(settings, console.say)
         with Manager(console) as manager:
-            for program in _programs(settings):
+            for program in (programs or service_programs)(settings):
                 manager.start(program)
             if _wait_until_ready(manager, settings, url, console):
                 console.say(welcome(settings, url, token))
@@ -57,7 +59,7 @@ def run(settings: Settings, console: Console) -> None:
         console.say(farewell(settings))
 
 
-def _programs(settings: Settings) -> list[Program]:
+def service_programs(settings: Settings) -> list[Program]:
     """In the order of their start."""
     environment = settings.to_environment()
     worker = Program("worker", [sys.executable, "-m", "worker"], environment, grace_s=15)
@@ -76,12 +78,11 @@ def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: C
         problem = _readiness(settings)
         if problem is None:
             return True
-        for name in ("api", "worker"):
-            deaths = manager.deaths(name)
-            if deaths and name == "api":
-                addresses.free_bind(settings.address)  # somebody else may have taken it between our look and its start
-            if deaths >= _DEATHS_BEFORE_READY:
-                raise GaveUp(f"the {name} has ended {deaths} times before it was ready; its last words are above")
+        deaths = manager.deaths("api")
+        if deaths:
+            addresses.free_bind(settings.address)  # somebody may have taken it between our look and the api's
+        if deaths >= _DEATHS_BEFORE_READY:
+            raise GaveUp(f"the api has ended {deaths} times before it was ready; its last words are above")
         if not told and time.monotonic() - started > _SLOW_START_S:
             console.say(f"still waiting for {url}/readyz: {problem}")
             told = True
