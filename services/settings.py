@@ -39,7 +39,9 @@ class Settings:
     poll_s: float = 3.0  # how often the worker looks at the database without having been woken
     heartbeat_s: float = 2.0
     lease_s: float = 30.0  # a supervisor that was not heard of for this long is looked after
-    stop_grace_s: float = 10.0  # from SIGTERM to SIGKILL
+    stop_grace_s: float = 8.0  # of a cancelled job: from SIGTERM to SIGKILL
+    pause_grace_s: float = 120.0  # of a paused one, which saves first
+    hang_s: float = 900.0  # at least; no sign of life for so long, and ten times longer than ever before, is a hang
     min_free_disk_mb: int = 1024  # below it, no training starts on this host
 
     max_body_kb: int = 1024

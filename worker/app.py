@@ -1,0 +1,155 @@
+"""The Celery app: one short task, and the regular look at the database that makes a lost message harmless."""
+
+import logging
+import os
+import shutil
+import subprocess
+import threading
+import time
+from typing import Any
+
+from celery.signals import worker_process_init, worker_ready, worker_shutting_down
+
+from services import device_reports
+from services.device_reports import Reported
+from services.domain.contract import DeviceKind
+from services.queue import DISPATCH, make_celery
+from services.settings import Settings
+from services.store import devices as device_rows
+from services.store import leases
+from services.store.engine import Store, StoreUnavailable
+from worker import places
+from worker.devices import DeviceReading, Devices, family, others, parse_devices
+from worker.dispatch import dispatch
+from worker.places import Running
+from worker.reaper import Reaper
+
+__all__ = ["Worker", "celery"]
+
+_MB = 2**20
+_log = logging.getLogger(__name__)
+
+
+class Worker:
+    """What one worker process does: look at the devices, after orphans, and for jobs that can start."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.store = Store.open(settings.database_url)
+        self.reaper = Reaper(self.store, settings)
+        self._devices: Devices | None = None
+        self._supervisors: list[subprocess.Popen[bytes]] = []
+        self._lock = threading.Lock()
+
+    def look(self) -> None:
+        """Everything. Never raises for what will be better in a few seconds."""
+        try:
+            with self._lock:
+                self._report_devices()
+                self.reaper.reap()
+            self.dispatch()
+        except StoreUnavailable as error:
+            _log.warning("the database is away: %s", error)
+
+    def dispatch(self) -> None:
+        with self._lock:
+            self._supervisors = [supervisor for supervisor in self._supervisors if supervisor.poll() is None]
+            self._supervisors += dispatch(self.store, self.settings, self._read())
+
+    def look_regularly(self, stopped: threading.Event) -> None:
+        while not stopped.is_set():
+            started = time.monotonic()
+            try:
+                self.look()
+            except Exception:
+                _log.exception("a look at the database failed; the next one is in %s s", self.settings.poll_s)
+            stopped.wait(max(0.1, self.settings.poll_s - (time.monotonic() - started)))
+
+    def _read(self) -> list[DeviceReading]:
+        if self._devices is None:
+            self._devices = Devices(
+                parse_devices(self.settings.devices),
+                cuda_visible=os.environ.get("CUDA_VISIBLE_DEVICES"),
+                auto_slot_bytes=self._slot_before(),
+            )
+        return self._devices.read()
+
+    def _slot_before(self) -> int | None:
+        """The size of the automatic slot before a restart, if a job is still in it."""
+        with self.store.reading() as session:
+            leased = {lease.device_id for lease in leases.of_host(session, self.settings.host)}
+            rows = device_rows.of_host(session, self.settings.host)
+            return next((row.total_bytes for row in rows if row.kind == DeviceKind.CPU and row.id in leased), None)
+
+    def _report_devices(self) -> None:
+        ours = family(self._trainers())
+        held = self._disk_problem()
+        device_reports.report(
+            self.store, self.settings.host, [_reported(reading, ours, held) for reading in self._read()]
+        )
+
+    def _trainers(self) -> list[int]:
+        with self.store.reading() as session:
+            held = leases.of_host(session, self.settings.host)
+        notes = [Running.read(places.attempt_dir(self.settings, lease.job_id, lease.attempt)) for lease in held]
+        return [note.trainer for note in notes if note is not None]
+
+    def _disk_problem(self) -> str | None:
+        self.settings.home.mkdir(parents=True, exist_ok=True)
+        free_mb = shutil.disk_usage(self.settings.home).free // _MB
+        if free_mb >= self.settings.min_free_disk_mb:
+            return None
+        return f"the disk has {free_mb} MB left; training starts again at {self.settings.min_free_disk_mb} MB"
+
+
+def _reported(reading: DeviceReading, ours: set[int], held: str | None) -> Reported:
+    strangers = others(reading, ours)
+    return Reported(
+        key=reading.key,
+        kind=str(reading.kind),
+        index=reading.index,
+        name=reading.name,
+        total_bytes=reading.total_bytes,
+        free_bytes=reading.free_bytes,
+        bfloat16=reading.bfloat16,
+        utilisation=reading.utilisation,
+        temperature=reading.temperature,
+        processes=tuple({"pid": one.pid, "name": one.name, "used_bytes": one.used_bytes} for one in strangers),
+        problem=reading.problem or held,
+    )
+
+
+settings = Settings.from_environment()
+celery = make_celery(settings.broker)
+_process: dict[str, Worker] = {}
+_stopped = threading.Event()
+
+
+def _worker() -> Worker:
+    """One per process: neither the database's connections nor the driver's survive a fork."""
+    if "worker" not in _process:
+        _process["worker"] = Worker(settings)
+    return _process["worker"]
+
+
+@celery.task(name=DISPATCH)  # type: ignore[untyped-decorator]
+def dispatch_task() -> None:
+    try:
+        _worker().dispatch()
+    except StoreUnavailable as error:
+        _log.warning("the database is away: %s", error)
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _forget_the_parents(**_: Any) -> None:
+    _process.clear()
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def _begin(**_: Any) -> None:
+    threading.Thread(target=_worker().look_regularly, args=[_stopped], name="look", daemon=True).start()
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def _end(**_: Any) -> None:
+    _stopped.set()

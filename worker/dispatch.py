@@ -1,0 +1,100 @@
+"""Starting what can start: claim, write the attempt directory, start a supervisor, detached. Seconds, not hours."""
+
+import errno
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from services import composition, conclusion, scheduling
+from services.conclusion import Left
+from services.datasets import library
+from services.domain import pipeline_config
+from services.domain.contract import AttemptSpec, ContractError, Device
+from services.domain.endings import Diagnosis, Ending
+from services.domain.pipeline_config import Config, ConfigError
+from services.domain.tfrecord import DatasetError
+from services.scheduling import Claim
+from services.settings import Settings
+from services.store import attempts
+from services.store.engine import Store
+from worker import places
+from worker.attempts import available_memory_mb, write_attempt
+from worker.devices import DeviceReading, contract_device, trainer_environment
+from worker.host import boot_id
+from worker.supervisor import ENVIRONMENT_FILE, LOG_FILE
+
+__all__ = ["dispatch"]
+
+_ROOT = Path(__file__).parents[1]
+_log = logging.getLogger(__name__)
+
+
+def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) -> "list[subprocess.Popen[bytes]]":
+    """Start every job that can start on these devices; returns the supervisors. Safe to call at any time, anywhere."""
+    by_key = {reading.key: reading for reading in readings}
+    started = []
+    while (claim := scheduling.claim(store, settings, boot_id())) is not None:
+        supervisor = _start(store, settings, claim, by_key[claim.device_key])
+        if supervisor is not None:
+            started.append(supervisor)
+    return started
+
+
+def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReading) -> "subprocess.Popen[bytes] | None":
+    folder = places.attempt_dir(settings, claim.job_id, claim.attempt)
+    try:
+        config = _compose(settings, claim)
+        write_attempt(folder, _spec(settings, claim, contract_device(reading)), config)
+        (folder / ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
+        _keep_config(store, claim, pipeline_config.to_text(config))
+        return _start_supervisor(settings, claim, folder)
+    except (ConfigError, ContractError, DatasetError, OSError) as error:
+        _log.error("job %s, attempt %s cannot start: %s", claim.job_id, claim.attempt, error)
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        ending = Ending(Diagnosis.DISK if full else Diagnosis.BUG, f"the attempt could not be started: {error}", None)
+        conclusion.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
+        return None
+
+
+def _compose(settings: Settings, claim: Claim) -> Config:
+    checkpoint = composition.checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
+    return composition.compose(
+        pipeline_config.parse(claim.base_config),
+        claim.plan,
+        library.find(settings.datasets_dir, claim.dataset),
+        checkpoint=str(checkpoint) if checkpoint else None,
+        host_memory_mb=available_memory_mb(),
+    )
+
+
+def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
+    return AttemptSpec(
+        job_dir=str(places.job_dir(settings, claim.job_id)),
+        architecture=claim.model,
+        micro_batch=claim.plan.micro_batch,
+        device=device,
+    )
+
+
+def _keep_config(store: Store, claim: Claim, text: str) -> None:
+    with store.transaction() as session:
+        attempt = attempts.get(session, claim.job_id, claim.attempt)
+        if attempt is not None:
+            attempt.config = text
+
+
+def _start_supervisor(settings: Settings, claim: Claim, folder: Path) -> "subprocess.Popen[bytes]":
+    arguments = [str(claim.job_id), str(claim.attempt), claim.token, claim.device_key]
+    with (folder / LOG_FILE).open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "worker.supervisor", *arguments],
+            cwd=_ROOT,
+            env={**os.environ, **settings.to_environment()},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # a worker's end, or Ctrl-C in its terminal, is no end of training
+        )
