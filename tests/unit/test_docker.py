@@ -1,8 +1,11 @@
 """The Dockerfile and docker-compose.yml: what a linter cannot know. No container engine is needed."""
 
+import ast
+import importlib.metadata
 import importlib.util
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +100,28 @@ def test_neither_image_holds_the_other_one_s_part_nor_tests() -> None:
     own = {target: {line.split()[0] for line in values(target, "COPY")} for target in ("api", "worker")}
     assert own["api"] - own["worker"] == {"--from=api-environment", "api"}
     assert own["worker"] - own["api"] == {"--from=worker-environment", "worker"}
+
+
+@pytest.mark.parametrize("target", ["api", "worker"])
+def test_what_the_sources_in_an_image_import_is_in_its_lock(target: str) -> None:
+    lock = (ROOT / lock_of(f"{target}-environment")).read_text()
+    installed = set(re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE))
+    copied = {line.split()[0] for line in values(target, "COPY")} - {f"--from={target}-environment"}
+    owners = importlib.metadata.packages_distributions()
+    for name in sorted(imported(copied) - sys.stdlib_module_names - copied):
+        assert {owner.lower().replace("_", "-") for owner in owners[name]} & installed, name
+
+
+def imported(folders: set[str]) -> set[str]:
+    """The top-level names that the Python files below import, wherever in the file."""
+    names = set()
+    for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.split(".")[0])
+    return names
 
 
 @pytest.mark.parametrize("target", ["api", "worker"])
