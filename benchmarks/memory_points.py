@@ -153,10 +153,8 @@ class Table:
 
     def close(self) -> None:
         errors = sorted(self._errors)
-        print(
-            f"{len(errors)} cases: error of the law {errors[len(errors) // 2]:.1%} in the middle, {errors[-1]:.1%} at"
-        )
-        print(f"the worst; {self._inside} inside the interval that was promised")
+        print(f"{len(errors)} cases, {self._inside} inside the interval that was promised;", end=" ")
+        print(f"error of the law: {errors[len(errors) // 2]:.1%} median, {errors[-1]:.1%} at worst")
 
 
 def main() -> None:
