@@ -45,7 +45,7 @@ def add_user(session: Session, name: str, role: str, now: datetime.datetime) -> 
 
 def names_of(session: Session, user_ids: Iterable[int]) -> dict[int, str]:
     rows = session.execute(select(User.id, User.name).where(User.id.in_(set(user_ids))))
-    return dict(rows.tuples())
+    return dict(rows.all())
 
 
 def add_token(session: Session, token: Token) -> Token:

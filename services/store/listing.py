@@ -43,7 +43,7 @@ def queue_positions(session: Session, job_ids: Iterable[int]) -> dict[int, int]:
         .subquery()
     )
     rows = session.execute(select(ranked.c.id, ranked.c.position).where(ranked.c.id.in_(list(job_ids))))
-    return dict(rows.tuples())
+    return dict(rows.all())
 
 
 def next_in_queue(session: Session, limit: int) -> Sequence[Job]:
@@ -52,7 +52,7 @@ def next_in_queue(session: Session, limit: int) -> Sequence[Job]:
 
 def count_by_state(session: Session) -> dict[str, int]:
     rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
-    return dict(rows.tuples())
+    return dict(rows.all())
 
 
 def step_times(session: Session, job_ids: Iterable[int]) -> dict[int, float]:
@@ -62,7 +62,7 @@ def step_times(session: Session, job_ids: Iterable[int]) -> dict[int, float]:
         .join(Job, (Job.id == Attempt.job_id) & (Job.attempts == Attempt.number))
         .where(Attempt.job_id.in_(list(job_ids)), Attempt.step_s.is_not(None))
     )
-    return {job_id: step_s for job_id, step_s in rows.tuples() if step_s is not None}
+    return {job_id: step_s for job_id, step_s in rows if step_s is not None}
 
 
 def devices(session: Session) -> Sequence[tuple[Device, Lease | None]]:

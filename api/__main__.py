@@ -1,0 +1,43 @@
+"""`python -m api`: serve the API on DOWNSHIFT_BIND until told to stop."""
+
+import logging
+import sys
+
+import uvicorn
+
+from api.app import create_app
+from services.health import readiness
+from services.settings import Settings, SettingsError
+from services.store.engine import Store
+
+_STREAMS_END_S = 3  # event streams never end by themselves; a restart does not wait for them
+
+
+def main() -> int:
+    try:
+        settings = Settings.from_environment()
+        host, port = settings.address
+        store = Store.open(settings.database_url)
+    except SettingsError as error:
+        print(f"api: {error}", file=sys.stderr)
+        return 2
+    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname).1s %(name)s: %(message)s")
+    found = readiness(store, settings)
+    if not found.is_ready:
+        what = "the tables are not up to date" if found.database else "the database does not answer"
+        print(f"api: {what}: run python -m services.setup", file=sys.stderr)
+        return 2
+    uvicorn.run(
+        create_app(settings, store),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STREAMS_END_S,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

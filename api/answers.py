@@ -1,0 +1,319 @@
+"""What clients get. These types are the OpenAPI's; the values come from the use cases."""
+
+import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from services.domain.states import State
+
+__all__ = [
+    "Artifacts",
+    "Attempt",
+    "Attempts",
+    "Checkpoints",
+    "Dataset",
+    "Datasets",
+    "Devices",
+    "Diff",
+    "Estimate",
+    "Health",
+    "Job",
+    "Jobs",
+    "Metrics",
+    "Models",
+    "NewToken",
+    "Queue",
+    "Ready",
+    "Tokens",
+    "WhoAmI",
+]
+
+
+class Plan(BaseModel):
+    """The settings of one attempt that decide how much memory it needs."""
+
+    model: str
+    batch_size: int
+    micro_batch: int = Field(description="images computed at once; the batch is made of whole ones")
+    precision: str
+    image_size: list[int]
+    steps: int
+    learning_rate: float
+    proposals: int | None = None
+    second_stage_batch: int | None = None
+
+
+class Prediction(BaseModel):
+    """Memory that a plan should need on its device, and the range it may well be in."""
+
+    bytes: int
+    low_bytes: int
+    high_bytes: int
+    source: str = Field(description="what it was predicted from")
+
+
+class Policy(BaseModel):
+    levers: list[str]
+    min_batch_size: int
+    min_image_size: int
+    min_backbone: str | None
+    max_attempts: int
+    prefer: str
+    plan_ahead: bool
+
+
+class Progress(BaseModel):
+    step: int
+    steps: int
+    eta_s: float | None = Field(description="of the attempt that runs; null until its pace is known")
+
+
+class Job(BaseModel):
+    id: int
+    name: str
+    notes: str
+    owner: str
+    state: State
+    reason: str | None = Field(description="why it failed, or what it waits for")
+    stopping: str | None = Field(description="what its owner asked of it while it runs: cancel or pause")
+    priority: int
+    queue_position: int | None = Field(description="1 is the next; null where it does not wait")
+    created_at: datetime.datetime
+    started_at: datetime.datetime | None
+    finished_at: datetime.datetime | None
+    progress: Progress
+    current_attempt: int | None = Field(description="the attempt that runs")
+    attempts: int = Field(description="how many there have been")
+    model: str
+    dataset: str
+    policy: Policy
+    asked: Plan = Field(description="as it was submitted")
+    plan: Plan = Field(description="of the attempt that runs, or of the next")
+    predicted: Prediction | None
+    summary: str | None = Field(description="how `plan` came about")
+    version: int = Field(description="the ETag's number")
+    links: dict[str, str]
+
+
+class Jobs(BaseModel):
+    items: list[Job]
+    next: str | None = Field(description="the cursor of the next page; null on the last")
+
+
+class Change(BaseModel):
+    lever: str | None = Field(description="the lever that was pulled; null where none was")
+    field: str
+    before: str | None
+    after: str | None
+    reason: str
+
+
+class AttemptDevice(BaseModel):
+    id: str
+    name: str
+
+
+class Attempt(BaseModel):
+    job: int
+    number: int
+    plan: Plan
+    device: AttemptDevice
+    limit_bytes: int = Field(description="the device's memory that it could have")
+    predicted: Prediction | None
+    measured_peak_bytes: int | None
+    changes: list[Change] = Field(description="settings of the plan that were changed for this attempt")
+    summary: str | None
+    phase: str | None
+    step: int
+    saved_step: int | None = Field(description="of its newest checkpoint")
+    started_at: datetime.datetime
+    trainer_started_at: datetime.datetime | None
+    ended_at: datetime.datetime | None
+    outcome: str | None = Field(description="how it ended; null while it runs")
+    diagnosis: str | None
+    message: str | None
+    evidence: dict[str, Any] | None = Field(description="what the trainer wrote at its end")
+    exit_status: int | None
+    followed_by: str | None = Field(description="what was done about it")
+    links: dict[str, str]
+
+
+class Attempts(BaseModel):
+    items: list[Attempt]
+
+
+class Diff(BaseModel):
+    job: int
+    attempt: int
+    against: int | None = Field(description="the attempt before; null: what was asked for")
+    summary: str | None
+    changes: list[Change]
+
+
+class Series(BaseModel):
+    """Columns of equal length: a row is a range of steps, with the last step in it."""
+
+    name: str
+    attempt: int
+    steps: list[int]
+    min: list[float]
+    max: list[float]
+    mean: list[float]
+
+
+class Metrics(BaseModel):
+    names: list[str] = Field(description="of all metrics that the job has")
+    series: list[Series]
+
+
+class Artifact(BaseModel):
+    name: str
+    bytes: int | None = Field(description="null where it is made while it is sent")
+    modified_at: datetime.datetime
+    link: str
+
+
+class Artifacts(BaseModel):
+    items: list[Artifact]
+    is_complete: bool = Field(description="false: there are more files than are listed")
+
+
+class LeasedTo(BaseModel):
+    id: int
+    attempt: int
+
+
+class Device(BaseModel):
+    id: str
+    host: str
+    kind: Literal["gpu", "cpu"]
+    index: int
+    name: str
+    total_bytes: int
+    free_bytes: int
+    bfloat16: bool
+    utilisation: int | None = Field(description="percent")
+    temperature: int | None = Field(description="degrees Celsius")
+    processes: list[Any] = Field(description="other people's")
+    problem: str | None = Field(description="why nothing starts on it")
+    seen_at: datetime.datetime
+    is_present: bool = Field(description="its host has reported it lately")
+    job: LeasedTo | None
+
+
+class Devices(BaseModel):
+    items: list[Device]
+
+
+class Queue(BaseModel):
+    queued: int
+    running: int
+    paused: int
+    items: list[Job] = Field(description="those that wait, the next one first")
+
+
+class Model(BaseModel):
+    name: str
+    family: str
+    backbone: str
+    image_size: list[int]
+    image_sizes: list[list[int]]
+    batch_size: int
+    learning_rate: float
+    steps: int
+    needs_masks: bool
+    smaller: str | None = Field(description="the model one backbone below")
+
+
+class Models(BaseModel):
+    items: list[Model]
+
+
+class Dataset(BaseModel):
+    name: str
+    classes: list[str]
+    images: int
+    validation_images: int
+    bytes: int
+    problem: str | None = Field(description="why it cannot be used")
+
+
+class Datasets(BaseModel):
+    items: list[Dataset]
+
+
+class Checkpoint(BaseModel):
+    name: str
+    bytes: int
+    modified_at: datetime.datetime
+
+
+class Checkpoints(BaseModel):
+    items: list[Checkpoint]
+
+
+class EstimatedDevice(BaseModel):
+    id: str
+    name: str
+    total_bytes: int
+    free_bytes: int
+    predicted: Prediction
+    fits: bool
+    fits_now: bool = Field(description="into what is free at the moment")
+
+
+class Rung(BaseModel):
+    plan: Plan
+    predicted: Prediction
+    lever: str | None
+    fits: dict[str, bool] = Field(description="by device")
+    summary: str
+
+
+class Estimate(BaseModel):
+    possible: bool
+    asked: Plan
+    plan: Plan | None = Field(description="how it would start; null where nothing that is allowed fits")
+    predicted: Prediction
+    changes: list[Change]
+    summary: str
+    devices: list[EstimatedDevice]
+    ladder: list[Rung] = Field(description="what it may come down to, step by step")
+
+
+class Token(BaseModel):
+    id: int
+    name: str
+    user: str
+    scopes: list[str]
+    created_at: datetime.datetime
+    expires_at: datetime.datetime | None
+    last_used_at: datetime.datetime | None = Field(description="to the minute")
+    revoked_at: datetime.datetime | None
+
+
+class NewToken(Token):
+    token: str | None = Field(
+        description="the token itself: shown once and kept nowhere, so null where an Idempotency-Key is replayed"
+    )
+
+
+class Tokens(BaseModel):
+    items: list[Token]
+
+
+class WhoAmI(BaseModel):
+    user: str
+    role: str
+    scopes: list[str]
+    token_id: int | None
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    status: Literal["ready"]
+    broker: Literal["answers", "away"] = Field(description="away: jobs start some seconds later")

@@ -1,0 +1,70 @@
+"""The application: routes, and around them who may ask, how much may be sent and what is always answered."""
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from api import pages, problems
+from api.body import BodyLimit
+from api.context import Context
+from api.edge import Edge
+from api.gate import PUBLIC, Gate
+from api.routes import attempts, events, files, health, jobs, supplies, tokens
+from services.settings import Settings
+from services.store.engine import Store
+
+__all__ = ["create_app"]
+
+_DESCRIPTION = (
+    "Submit object-detection training jobs, watch them, and take home what they made. "
+    "Every request needs a token (Authorization: Bearer …). Every error is problem+json."
+)
+_VERSION = "1"
+
+
+def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
+    """`store` is opened from the settings where none is given. Its tables must be there: `python -m services.setup`."""
+    store = store or Store.open(settings.database_url)
+    # FastAPI's own pages load scripts from another host.
+    app = FastAPI(
+        title="Downshift",
+        version=_VERSION,
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses=problems.documented(422, 500, 503),
+    )
+    app.state.context = Context(settings, store)
+    app.include_router(pages.router)
+    app.include_router(health.router)
+    app.include_router(_v1())
+    problems.handle_all(app)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimit, max_kb=settings.max_body_kb)
+    app.add_middleware(Gate, settings=settings, store=store)
+    app.add_middleware(Edge)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def _v1() -> APIRouter:
+    router = APIRouter(prefix="/v1", responses=problems.documented(400, 401, 403, 413, 415))
+    for module in (jobs, attempts, files, events, supplies, tokens):
+        router.include_router(module.router)
+    return router
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's, with what it cannot know: that tokens are needed, and what a problem looks like."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        schema["components"]["schemas"] |= problems.schemas()
+        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{"token": []}]
+        for path in PUBLIC & schema["paths"].keys():
+            for operation in schema["paths"][path].values():
+                operation["security"] = []
+        app.openapi_schema = schema
+    return app.openapi_schema

@@ -1,0 +1,148 @@
+"""What clients send. Shape and size are checked here; whether it can be done, the use case says."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from services.domain.policy import MAX_ATTEMPTS
+
+__all__ = ["CloneBody", "EditBody", "SubmitBody", "TokenBody"]
+
+_COUNT = 2**31 - 1
+
+# Neither database keeps a NUL in a text, and a name is one line.
+Text = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=r"^[^\x00]*$")]
+Lever = Literal["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"]
+
+
+class Body(BaseModel):
+    """Strict: "5" is not 5, and a field that nobody knows is a mistake rather than a wish."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    def as_request(self) -> dict[str, Any]:
+        """What was sent, and nothing that was not."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class TrainBody(Body):
+    steps: Annotated[int, Field(ge=1, le=_COUNT)] | None = Field(default=None, examples=[2000])
+    batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = Field(default=None, examples=[8])
+    learning_rate: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] | None = Field(
+        default=None, examples=[0.01]
+    )
+
+
+class PolicyBody(Body):
+    """How the job may be made to need less memory. What is left out keeps its default."""
+
+    levers: Annotated[list[Lever], Field(max_length=6, json_schema_extra={"uniqueItems": True})] = Field(
+        default=["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"],
+        description="the levers that may be pulled, the first ones first",
+    )
+    min_batch_size: int = Field(default=1, ge=1, le=_COUNT)
+    min_image_size: int = Field(default=256, ge=1, le=_COUNT, description="of the shorter side")
+    min_backbone: Annotated[str, StringConstraints(max_length=64, pattern=r"^[^\x00]*$")] | None = Field(
+        default=None, description="a backbone or a model that the job may not go below", examples=[None]
+    )
+    max_attempts: int = Field(default=6, ge=1, le=MAX_ATTEMPTS)
+    prefer: Literal["shrink", "wait"] = Field(default="shrink", description="wait: for a device that is large enough")
+    plan_ahead: bool = Field(default=True, description="false: start as asked for, whatever the prediction says")
+
+
+class DeviceBody(Body):
+    min_memory_mb: int = Field(default=0, ge=0, le=2**24)
+
+
+class JobFields(Body):
+    name: Line | None = Field(default=None, examples=["my first job"])
+    notes: Text | None = Field(default=None, examples=["for the meeting on Friday"])
+    model: Name | None = Field(default=None, examples=["efficientdet_d0"])
+    train: TrainBody | None = None
+    image_size: Annotated[list[Annotated[int, Field(ge=1, le=16_384)]], Field(min_length=2, max_length=2)] | None = (
+        Field(default=None, description="height, width", examples=[[512, 512]])
+    )
+    checkpoint: Name | None = Field(default=None, description="where the weights come from", examples=[None])
+    pipeline_config: ConfigText | None = Field(
+        default=None, description="a complete pipeline.config of your own, instead of a model", examples=[None]
+    )
+    policy: PolicyBody | None = None
+    priority: int = Field(default=0, ge=-100, le=100, description="higher goes first")
+    device: DeviceBody | None = None
+
+
+class SubmitBody(JobFields):
+    """A job. Everything but `dataset` and `model` may be left out; `model` too, where there is a `pipeline_config`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["model"], "properties": {"model": {"type": "string"}}},
+                {"required": ["pipeline_config"], "properties": {"pipeline_config": {"type": "string"}}},
+            ],
+            "examples": [
+                {"dataset": "shapes", "model": "efficientdet_d0"},
+                {
+                    "name": "my first job",
+                    "dataset": "shapes",
+                    "model": "efficientdet_d0",
+                    "train": {"steps": 200, "batch_size": 8},
+                    "image_size": [256, 256],
+                    "policy": {"min_batch_size": 4, "max_attempts": 4},
+                },
+            ],
+        },
+    )
+
+    dataset: Name = Field(examples=["shapes"])
+
+    @model_validator(mode="after")
+    def _names_a_model(self) -> Self:
+        if self.model is None and self.pipeline_config is None:
+            raise ValueError("model is missing: name one of GET /v1/models, or send a pipeline_config")
+        return self
+
+
+class CloneBody(JobFields):
+    """What the copy has otherwise. What is left out stays as it is."""
+
+    dataset: Name | None = Field(default=None, examples=["shapes"])
+
+    @model_validator(mode="after")
+    def _keeps_a_dataset(self) -> Self:
+        if "dataset" in self.model_fields_set and self.dataset is None:
+            raise ValueError("dataset cannot be taken away; leave it out to keep it")
+        return self
+
+
+class EditBody(Body):
+    """What may be changed after submitting; at least one of them."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
+
+    name: Line = Field(default="", examples=["cones, second try"])
+    notes: Text = Field(default="", examples=["for the meeting on Friday"])
+    priority: int = Field(default=0, ge=-100, le=100, examples=[5])
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("nothing to change: send name, notes or priority")
+        return self
+
+
+class TokenBody(Body):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")] = Field(
+        description="to tell it from others", examples=["laptop"]
+    )
+    scopes: Annotated[
+        list[Literal["read", "submit", "admin"]],
+        Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True}),
+    ] = Field(default=["read"], description="each includes the ones before it", examples=[["read", "submit"]])
+    expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(default=None, examples=[90])
+    user: Line | None = Field(default=None, description="whose it is; only admins name others", examples=[None])

@@ -1,0 +1,48 @@
+"""What every route is given: the settings, the store, and who is asking."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header, Path, Request
+
+from services.accounts import Principal
+from services.errors import Unauthenticated
+from services.settings import Settings
+from services.store.engine import Store
+
+__all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId"]
+
+LARGEST_ID = 2**53 - 1  # what JavaScript can count to
+
+
+@dataclass(frozen=True)
+class Context:
+    settings: Settings
+    store: Store
+
+
+def _context(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+def _principal(request: Request) -> Principal:
+    principal = getattr(request.state, "principal", None)
+    if not isinstance(principal, Principal):  # the gate was not passed: nobody is let in by mistake
+        raise Unauthenticated("a token is needed")
+    return principal
+
+
+Here = Annotated[Context, Depends(_context)]
+Caller = Annotated[Principal, Depends(_principal)]
+JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="the job's number", examples=[1])]
+AttemptNumber = Annotated[int, Path(ge=1, le=1000, description="1 is the first attempt", examples=[1])]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=128,
+        pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$",
+        description="The same key and request again give the same answer, and nothing happens twice.",
+    ),
+]

@@ -1,0 +1,192 @@
+"""Every error as problem+json (RFC 9457). The one place where codes become HTTP's numbers."""
+
+import copy
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from services.domain.states import WrongState
+from services.errors import Conflict, DownshiftError, Fault, Invalid
+from services.health import DATABASE_AWAY
+
+__all__ = ["MEDIA_TYPE", "Problem", "documented", "handle_all", "problem", "problem_of", "schemas"]
+
+MEDIA_TYPE = "application/problem+json"
+_REFERENCE = "#/components/schemas/{model}"
+_log = logging.getLogger(__name__)
+
+# code: status, title
+_CODES: Mapping[str, tuple[int, str]] = {
+    "bad_request": (400, "The request cannot be read"),
+    "bad_json": (400, "The body is not JSON"),
+    "unauthenticated": (401, "A valid token is needed"),
+    "forbidden": (403, "Not allowed"),
+    "not_found": (404, "There is no such thing"),
+    "method_not_allowed": (405, "This cannot be done here"),
+    "conflict": (409, "The request does not fit what is there"),
+    "wrong_state": (409, "The job is not in a state for this"),
+    "key_reused": (409, "The Idempotency-Key was used for another request"),
+    "name_taken": (409, "The name is taken"),
+    "version_mismatch": (412, "It has changed since it was read"),
+    "too_large": (413, "The body is too large"),
+    "unsupported_media_type": (415, "The body must be JSON"),
+    "invalid": (422, "The request cannot be carried out"),
+    "too_many": (429, "A limit is reached"),
+    "internal": (500, "Something went wrong on our side"),
+    "not_ready": (503, "The service is not ready"),
+    "database_away": (503, "The database cannot be reached"),
+}
+_BY_STATUS = {status: code for code, (status, _) in reversed(list(_CODES.items()))}  # the first of each
+
+
+class FieldFault(BaseModel):
+    field: str = Field(examples=["dataset"])
+    message: str = Field(examples=["there is no dataset called 'shaps'; did you mean shapes?"])
+
+
+class Problem(BaseModel):
+    """What every error looks like."""
+
+    type: str = Field(examples=["urn:downshift:problem:invalid"])
+    title: str
+    status: int
+    detail: str
+    instance: str = Field(description="the path that was asked for")
+    code: str = Field(description="for programs: stays the same when texts change", examples=["invalid"])
+    request_id: str = Field(description="the log of the service has it too")
+    errors: list[FieldFault] | None = Field(default=None, description="each field that is wrong, where fields are")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What FastAPI's `responses` needs to describe these errors of a route. The type: `schemas()`."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}}
+    return {
+        status: {"description": _CODES[_BY_STATUS[status]][1], "content": copy.deepcopy(content)} for status in statuses
+    }
+
+
+def schemas() -> dict[str, Any]:
+    """The types that `documented` refers to. FastAPI would put them under the media type of each route's own answer."""
+    schema = Problem.model_json_schema(ref_template=_REFERENCE)
+    return {**schema.pop("$defs"), "Problem": schema}
+
+
+def problem(
+    scope: Scope,
+    code: str,
+    detail: str,
+    *,
+    faults: Sequence[Fault] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """The answer for a code that this module knows."""
+    status, title = _CODES[code]
+    return _response(scope, code, status, title, detail, faults, headers)
+
+
+def _response(
+    scope: Scope,
+    code: str,
+    status: int,
+    title: str,
+    detail: str,
+    faults: Sequence[Fault] | None,
+    headers: Mapping[str, str] | None,
+) -> JSONResponse:
+    body: dict[str, Any] = {
+        "type": f"urn:downshift:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": scope.get("path", ""),
+        "code": code,
+        "request_id": scope.get("state", {}).get("request_id", ""),
+    }
+    if faults is not None:
+        body["errors"] = [{"field": fault.field, "message": fault.message} for fault in faults]
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_of(scope: Scope, error: Exception) -> JSONResponse:
+    """The answer for an error of a use case."""
+    code = str(getattr(error, "code", "internal"))
+    status, title = _CODES.get(code) or _CODES[_family(error)]
+    faults = error.faults if isinstance(error, Invalid) else None
+    headers = {"WWW-Authenticate": 'Bearer realm="downshift"'} if status == 401 else None
+    return _response(scope, code, status, title, str(error), faults, headers)
+
+
+def _family(error: Exception) -> str:
+    """For a code that nobody has put into the table."""
+    if isinstance(error, Invalid):
+        return "invalid"
+    return "conflict" if isinstance(error, Conflict) else "internal"
+
+
+def handle_all(app: FastAPI) -> None:
+    """From here on whatever `app` refuses is a problem. What nobody foresaw is the edge's business."""
+    app.add_exception_handler(DownshiftError, _refused)
+    app.add_exception_handler(WrongState, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _by_framework)
+    for kind in DATABASE_AWAY:
+        app.add_exception_handler(kind, _database_away)
+
+
+def _refused(request: Request, error: Exception) -> JSONResponse:
+    return problem_of(request.scope, error)
+
+
+def _not_valid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(item["type"] == "json_invalid" for item in found):
+        return problem(request.scope, "bad_json", f"the body cannot be read: {found[0]['ctx']['error']}")
+    faults = [Fault(_field(item["loc"]), str(item["msg"])) for item in found]
+    detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:3])
+    return problem(request.scope, "invalid", detail, faults=faults)
+
+
+def _field(location: Sequence[int | str]) -> str:
+    """`train.steps` rather than body, train, steps: the reader knows where the body is."""
+    parts = [str(part) for part in location]
+    if len(parts) > 1 and parts[0] in ("body", "query", "path", "header"):
+        parts = parts[1:]
+    return ".".join(parts)
+
+
+def _by_framework(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    code = _BY_STATUS.get(error.status_code, "bad_request" if error.status_code < 500 else "internal")
+    headers = dict(error.headers or {})
+    detail = str(error.detail)
+    if code == "not_found":
+        detail = f"there is nothing at {request.url.path}"
+    if code == "method_not_allowed":
+        headers["Allow"] = ", ".join(_allowed(request))
+        detail = f"{request.method} is not possible at {request.url.path}; {headers['Allow']} is"
+    return problem(request.scope, code, detail, headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Starlette names the methods of one route only; a path may have several."""
+    found: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        pattern = getattr(route, "path_regex", None)
+        if pattern is not None and pattern.match(request.url.path):
+            found |= route.methods or set()
+    return sorted(found)
+
+
+def _database_away(request: Request, error: Exception) -> JSONResponse:
+    _log.error("the database cannot be reached: %s", error)
+    detail = "the database did not answer; nothing was changed, try again in a moment"
+    return problem(request.scope, "database_away", detail, headers={"Retry-After": "5"})

@@ -1,0 +1,47 @@
+"""What was tried for a job, under which settings, and how it went."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import PlainTextResponse
+
+from api.answers import Attempt, Attempts, Diff, Metrics
+from api.context import AttemptNumber, Caller, Here, JobId
+from api.problems import documented
+from services import diffs, queries
+
+router = APIRouter(prefix="/jobs/{job_id}", tags=["attempts"], responses=documented(404))
+
+
+@router.get("/attempts", response_model=Attempts)
+def list_attempts(job_id: JobId, here: Here, caller: Caller) -> Any:
+    return {"items": queries.list_attempts(here.store, caller, job_id)}
+
+
+@router.get("/attempts/{number}", response_model=Attempt)
+def show_attempt(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller) -> Any:
+    return queries.show_attempt(here.store, caller, job_id, number)
+
+
+@router.get("/attempts/{number}/config", response_class=PlainTextResponse)
+def show_config(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller) -> PlainTextResponse:
+    """The pipeline.config as run."""
+    return PlainTextResponse(queries.attempt_config(here.store, caller, job_id, number))
+
+
+@router.get("/attempts/{number}/diff", response_model=Diff)
+def show_diff(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller) -> Any:
+    """What changed from the attempt before (for the first: from what was asked for), field by field, and why."""
+    return diffs.show_diff(here.store, caller, job_id, number)
+
+
+@router.get("/metrics", response_model=Metrics)
+def show_metrics(
+    job_id: JobId,
+    here: Here,
+    caller: Caller,
+    names: Annotated[list[str] | None, Query(max_length=50, description="repeat it for several; none: all")] = None,
+    max_points: Annotated[int, Query(ge=1, le=5000, description="of each series")] = 500,
+) -> Any:
+    """Series over steps. A long one is thinned: each range of steps keeps its lowest, highest and mean value."""
+    return queries.show_metrics(here.store, caller, job_id, names or [], max_points)

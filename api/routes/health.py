@@ -1,0 +1,28 @@
+"""For those who watch the service: is it alive, can it work."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from api.answers import Health, Ready
+from api.context import Here
+from api.problems import documented, problem
+from services.health import readiness
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", response_model=Health)
+def is_alive() -> Any:
+    return {"status": "ok"}
+
+
+@router.get("/readyz", response_model=Ready, responses=documented(503))
+def is_ready(request: Request, here: Here) -> Any:
+    """The database answers and has the newest tables. The broker is only told about: jobs start without it."""
+    found = readiness(here.store, here.settings)
+    if found.is_ready:
+        return {"status": "ready", "broker": "answers" if found.broker else "away"}
+    if not found.database:
+        return problem(request.scope, "database_away", "the database does not answer")
+    return problem(request.scope, "not_ready", "the tables are not up to date: run python -m services.setup")

@@ -1,0 +1,147 @@
+"""Jobs: submitted, listed, shown, edited, and told what to do."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+
+from api import cursors
+from api.answers import Estimate, Job, Jobs
+from api.bodies import CloneBody, EditBody, SubmitBody
+from api.context import Caller, Here, IdempotencyKey, JobId
+from api.problems import documented
+from services import estimate, lifecycle, queries, submission
+from services.domain.states import State
+from services.errors import Conflict, Fault, Invalid
+from services.submission import Submitted
+
+router = APIRouter(tags=["jobs"])
+_CHANGES = documented(404, 409)
+_ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {
+        "description": "Accepted: it will end well, or end with a reason",
+        "headers": {
+            "Location": {"description": "the job", "schema": {"type": "string"}},
+            "Idempotency-Replayed": {
+                "description": "`true` where the same key and request came before",
+                "schema": {"type": "string"},
+            },
+        },
+    }
+}
+
+
+@router.post("/jobs", status_code=202, response_model=Job, responses={**_ACCEPTED, **documented(409, 429)})
+def submit(
+    body: SubmitBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
+    """Submit a job. It is checked and planned at once; nothing is accepted that is known not to work."""
+    submitted = submission.submit(here.store, here.settings, caller, body.as_request(), idempotency_key)
+    return _accepted(submitted, response)
+
+
+def _accepted(submitted: Submitted, response: Response) -> dict[str, Any]:
+    response.headers["Location"] = f"/v1/jobs/{submitted.job_id}"
+    if submitted.replayed:
+        response.headers["Idempotency-Replayed"] = "true"
+    return submitted.body
+
+
+@router.post("/estimate", response_model=Estimate)
+def estimate_job(body: SubmitBody, here: Here, caller: Caller) -> Any:
+    """What submitting the same would come to: the plan, the memory it should need, and what would follow. No job."""
+    return estimate.estimate(here.store, here.settings, body.as_request())
+
+
+@router.get("/jobs", response_model=Jobs)
+def list_jobs(
+    here: Here,
+    caller: Caller,
+    state: Annotated[list[State] | None, Query(max_length=len(State), description="repeat it for several")] = None,
+    owner: Annotated[str | None, Query(max_length=64, pattern=r"^[^\x00]*$")] = None,
+    q: Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$", description="a part of the name")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
+) -> Any:
+    """Newest first. Jobs that arrive while you turn pages shift nothing."""
+    page = queries.list_jobs(
+        here.store, caller, limit=limit, before=cursors.read(cursor), states=state or (), owner=owner, text=q
+    )
+    return {"items": page.items, "next": cursors.write(page.before)}
+
+
+@router.get("/jobs/{job_id}", response_model=Job, responses=documented(404))
+def show_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+    return _shown(here, caller, job_id, response)
+
+
+def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[str, Any]:
+    job = queries.show_job(here.store, caller, job_id)
+    response.headers["ETag"] = f'"{job["version"]}"'
+    return job
+
+
+@router.patch("/jobs/{job_id}", response_model=Job, responses=documented(404, 409, 412))
+def edit_job(
+    job_id: JobId,
+    body: EditBody,
+    response: Response,
+    here: Here,
+    caller: Caller,
+    if_match: Annotated[
+        str | None, Header(max_length=64, description="the ETag that you have seen", examples=['"1"'])
+    ] = None,
+) -> Any:
+    """Change name, notes or priority. With `If-Match`, only if nobody has changed the job since you read it."""
+    lifecycle.edit(here.store, caller, job_id, body.as_request(), _version(if_match))
+    return _shown(here, caller, job_id, response)
+
+
+def _version(if_match: str | None) -> int | None:
+    """Raises Conflict for a tag that is none of ours: it cannot be the newest."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    tag = if_match.strip()
+    if "," in tag:
+        raise Invalid([Fault("If-Match", "one ETag, or *")])
+    number = tag.strip('"')
+    if not (tag == f'"{number}"' and number.isascii() and number.isdecimal()):
+        raise Conflict("version_mismatch", f"{tag} is not the ETag of this job: read it again")
+    return int(number)
+
+
+@router.post("/jobs/{job_id}/cancel", response_model=Job, responses=_CHANGES)
+def cancel_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+    """One that waits is cancelled at once, one that runs as soon as it has been stopped."""
+    lifecycle.cancel(here.store, caller, job_id)
+    return _shown(here, caller, job_id, response)
+
+
+@router.post("/jobs/{job_id}/pause", response_model=Job, responses=_CHANGES)
+def pause_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+    """It keeps its checkpoint and gives its device back."""
+    lifecycle.pause(here.store, caller, job_id)
+    return _shown(here, caller, job_id, response)
+
+
+@router.post("/jobs/{job_id}/resume", response_model=Job, responses=_CHANGES)
+def resume_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+    """A paused job queues again and goes on from its checkpoint."""
+    lifecycle.resume(here.store, here.settings, caller, job_id)
+    return _shown(here, caller, job_id, response)
+
+
+@router.post(
+    "/jobs/{job_id}/clone", status_code=202, response_model=Job, responses={**_ACCEPTED, **documented(404, 409, 429)}
+)
+def clone_job(
+    job_id: JobId,
+    response: Response,
+    here: Here,
+    caller: Caller,
+    body: CloneBody | None = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Any:
+    """A new job with the same request, but for what the body says."""
+    changes = body.as_request() if body else {}
+    submitted = lifecycle.clone(here.store, here.settings, caller, job_id, changes, idempotency_key)
+    return _accepted(submitted, response)

@@ -1,0 +1,52 @@
+"""Tokens, and whose they are."""
+
+import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from api.answers import NewToken, Tokens, WhoAmI
+from api.bodies import TokenBody
+from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.problems import documented
+from services import tokens
+from services.accounts import Scope
+
+router = APIRouter(tags=["tokens"])
+
+
+@router.get("/whoami", response_model=WhoAmI)
+def who_am_i(caller: Caller) -> Any:
+    scopes = [scope for scope in Scope if scope in caller.scopes]
+    return {"user": caller.name, "role": caller.role, "scopes": scopes, "token_id": caller.token_id}
+
+
+@router.get("/tokens", response_model=Tokens)
+def list_tokens(here: Here, caller: Caller) -> Any:
+    """Your own; everybody's where you are an admin."""
+    return {"items": tokens.every(here.store, caller)}
+
+
+@router.post("/tokens", status_code=201, response_model=NewToken, responses=documented(409))
+def create_token(
+    body: TokenBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
+    """A new token, which can do no more and live no longer than the one it is made with. It is shown this once."""
+    created = tokens.create(
+        here.store,
+        caller,
+        body.name,
+        [Scope(scope) for scope in body.scopes],
+        None if body.expires_in_days is None else datetime.timedelta(days=body.expires_in_days),
+        body.user,
+        idempotency_key,
+    )
+    if created.replayed:
+        response.headers["Idempotency-Replayed"] = "true"
+    return {**created.body, "token": created.secret}
+
+
+@router.delete("/tokens/{token_id}", status_code=204, responses=documented(404))
+def revoke_token(token_id: Annotated[int, Path(ge=1, le=LARGEST_ID)], here: Here, caller: Caller) -> None:
+    """From now on it is not valid. A second time changes nothing."""
+    tokens.revoke(here.store, caller, token_id)
