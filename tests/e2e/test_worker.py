@@ -1,0 +1,173 @@
+"""The worker on real processes and real databases; only the trainer is a fake, because it must do as it is told."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services import lifecycle
+from services.domain.states import State
+from services.store.engine import Store
+from tests.box import Box
+
+MakeBox = Callable[..., Box]
+
+
+@pytest.fixture
+def make_box(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeBox]:
+    made: list[Box] = []
+
+    def make(**options: Any) -> Box:
+        made.append(Box(tmp_path / "home", store, monkeypatch, **options))
+        return made[-1]
+
+    yield make
+    for box in made:
+        box.close()
+
+
+def overlap(lives: list[tuple[str, str, float, float]], by: int) -> bool:
+    ordered = sorted(lives, key=lambda life: life[2])
+    return any(
+        one[by] == other[by] and other[2] < one[3]
+        for number, one in enumerate(ordered)
+        for other in ordered[number + 1 :]
+    )
+
+
+def test_a_job_that_fits_trains_to_its_end(make_box: MakeBox) -> None:
+    box = make_box()
+    job_id = box.submit(name="small")
+    box.work()
+    [job] = box.until_final(job_id)
+    assert (job.state, job.reason, job.step, job.attempts) == (State.SUCCEEDED, None, 3, 1)
+    [attempt] = box.attempts(job_id)
+    assert attempt.diagnosis == "completed"
+    assert "batch_size: 4" in attempt.config
+    assert box.leases() == []
+
+
+def test_a_job_that_runs_out_of_memory_is_requeued_smaller_and_resumes(make_box: MakeBox) -> None:
+    box = make_box(devices="cpu:1000")
+    box.behave(need_mb_per_image=400)
+    job_id = box.submit(train={"steps": 3, "batch_size": 8}, policy={"plan_ahead": False})
+    box.work()
+    [job] = box.until_final(job_id)
+    assert job.state == State.SUCCEEDED
+    first, *_, last = box.attempts(job_id)
+    assert (first.diagnosis, first.plan["micro_batch"]) == ("too_large", 8)
+    assert last.plan["batch_size"] == 8
+    assert last.plan["micro_batch"] <= 2
+    assert last.planned["changes"][0]["field"] == "micro_batch"
+    assert last.planned["changes"][0]["reason"]
+
+
+def test_floors_that_cannot_be_met_end_in_a_reason_that_names_them(make_box: MakeBox) -> None:
+    box = make_box(devices="cpu:500")
+    box.behave(need_mb_per_image=800)
+    policy = {"plan_ahead": False, "levers": ["image_size"], "min_image_size": 256}
+    job_id = box.submit(policy=policy, train={"steps": 3, "batch_size": 2})
+    box.work()
+    [job] = box.until_final(job_id)
+    assert (job.state, job.attempts) == (State.FAILED, 1)
+    assert "256" in job.reason
+
+
+def test_two_jobs_on_one_device_go_one_after_the_other_by_priority_then_age(make_box: MakeBox) -> None:
+    box = make_box(devices="cpu:2000")
+    box.behave(step_s=0.1)
+    jobs = [box.submit(priority=priority) for priority in (0, 0, 5)]
+    box.work()
+    box.until_final(*jobs)
+    lives = box.lives()
+    order = [int(life[0]) for life in sorted(lives, key=lambda life: life[2])]
+    assert order == [jobs[2], jobs[0], jobs[1]]
+    assert not overlap(lives, by=1)
+
+
+def test_two_devices_work_side_by_side(make_box: MakeBox) -> None:
+    box = make_box(devices="cpu:2000,cpu:2001")
+    box.behave(step_s=0.4)
+    jobs = [box.submit(), box.submit()]
+    box.work()
+    box.until_final(*jobs)
+    (_, one, start, stop), (_, other, begin, _) = sorted(box.lives(), key=lambda life: life[2])
+    assert one != other
+    assert begin < stop
+    assert start < stop
+
+
+@pytest.mark.parametrize("phase", ["tracing", "training", "evaluating"])
+def test_cancelling_frees_the_device(make_box: MakeBox, phase: str) -> None:
+    box = make_box()
+    box.behave(phases_s={phase: 60})
+    job_id = box.submit()
+    box.work()
+    box.until_phase(job_id, phase)
+    lifecycle.cancel(box.store, box.owner, job_id)
+    [job] = box.until_final(job_id)
+    assert job.state == State.CANCELLED
+    assert box.leases() == []
+
+
+def test_a_queued_job_is_cancelled_at_once_and_never_starts(make_box: MakeBox) -> None:
+    box = make_box()
+    job_id = box.submit()
+    lifecycle.cancel(box.store, box.owner, job_id)
+    assert box.job(job_id).state == State.CANCELLED
+    box.work()
+    box.until_final(box.submit())
+    assert box.attempts(job_id) == []
+
+
+def test_a_trainer_that_is_deaf_to_sigterm_is_killed(make_box: MakeBox) -> None:
+    box = make_box(stop_grace_s=0.5)
+    box.behave(die="deaf")
+    job_id = box.submit()
+    box.work()
+    box.until("step 2", lambda: box.job(job_id).step == 2)
+    lifecycle.cancel(box.store, box.owner, job_id)
+    [job] = box.until_final(job_id)
+    assert job.state == State.CANCELLED
+    assert "did not stop by itself" in box.attempts(job_id)[0].message
+
+
+def test_pausing_keeps_the_checkpoint_and_resuming_goes_on_from_it(make_box: MakeBox) -> None:
+    box = make_box()
+    box.behave(die="hang")
+    job_id = box.submit(train={"steps": 5, "batch_size": 4})
+    box.work()
+    box.until("step 2", lambda: box.job(job_id).step == 2)
+    lifecycle.pause(box.store, box.owner, job_id)
+    box.until("the pause", lambda: box.job(job_id).state == State.PAUSED)
+    assert box.leases() == []
+    assert box.attempts(job_id)[0].saved_step == 2
+    box.behave()
+    lifecycle.resume(box.store, box.settings, box.owner, job_id)
+    [job] = box.until_final(job_id)
+    assert (job.state, job.step, job.attempts) == (State.SUCCEEDED, 5, 2)
+    steps = [float(line.split()[5]) for line in box.observer.read_text().splitlines()]
+    assert len(steps) == 4
+
+
+def test_a_trainer_that_is_killed_resumes_once_and_then_fails(make_box: MakeBox) -> None:
+    box = make_box()
+    box.behave(die="kill", die_at_step=2)
+    job_id = box.submit()
+    box.work()
+    box.until("the second attempt", lambda: len(box.attempts(job_id)) == 2)
+    [job] = box.until_final(job_id)
+    # The second attempt resumed behind the step at which the first died.
+    assert job.state == State.SUCCEEDED
+    assert [attempt.diagnosis for attempt in box.attempts(job_id)] == ["unknown_kill", "completed"]
+
+
+def test_a_crash_fails_with_a_pointer_to_the_log(make_box: MakeBox) -> None:
+    box = make_box()
+    box.behave(die="segfault")
+    job_id = box.submit()
+    box.work()
+    [job] = box.until_final(job_id)
+    assert job.state == State.FAILED
+    assert "SIGSEGV" in job.reason
