@@ -21,6 +21,15 @@ env: $(STAMP) ## create or update .venv; LOCK=requirements.lock or requirements-
 $(STAMP): $(LOCK) requirements-bootstrap.lock
 	@scripts/make-env '$(LOCK)' '$@'
 
+# exec: so that a `kill` of what make started reaches the service itself.
+.PHONY: run
+run: $(STAMP) ## start the service and stay; settings are DOWNSHIFT_… variables
+	@exec $(PY) -m launcher run
+
+.PHONY: demo
+demo: $(STAMP) ## a job that is too large for its device trains to its end by itself; KEEP=1 leaves the service up
+	@exec $(PY) -m launcher demo $(if $(KEEP),--keep)
+
 .PHONY: check
 check: $(STAMP) ## style, types, who may import whom, the container files
 	@echo '== ruff check' && $(PY) -m ruff check .

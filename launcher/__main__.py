@@ -2,18 +2,19 @@
 
 import argparse
 import sys
+from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from launcher import home_lock, private_redis, running
+from launcher import demo_home, home_lock, private_redis, running
 from launcher.console import Console
 from services.domain.tfrecord import DatasetError
 from services.settings import Settings, SettingsError
+from services.store.engine import StoreUnavailable
 
 _TOLD = (
     DatasetError,
-    SQLAlchemyError,
     SettingsError,
+    StoreUnavailable,
+    demo_home.DemoHomeError,
     home_lock.AlreadyRunning,
     private_redis.RedisError,
     running.GaveUp,
@@ -21,14 +22,30 @@ _TOLD = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        running.run(Settings.from_environment(), Console())
+        settings = Settings.from_environment()
+        if options.command == "run":
+            running.run(settings, Console())
+            return 0
+        return _demo(options.home or settings.home / "demo", options.keep)
     except _TOLD as error:
         print(error, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # before anything was started
+    except KeyboardInterrupt:
         return 130
+
+
+def _demo(home: Path, keep: bool | None) -> int:
+    # Not at the top: httpx takes a while to import, and `run` does not need it.
+    from launcher.demo import demo
+    from launcher.demo_service import DemoFailed
+
+    try:
+        demo(home.absolute(), keep)
+    except DemoFailed as error:
+        print(f"\nThe demo failed: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -36,6 +53,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m launcher", description="Start the whole service.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="start the service and stay; settings are read from DOWNSHIFT_… variables")
+    demo = commands.add_parser("demo", help="show a job run out of memory, be re-planned and succeed; takes minutes")
+    demo.add_argument("--home", type=Path, metavar="DIR", help="the demo's data directory (default: demo in HOME)")
+    demo.add_argument(
+        "--keep",
+        action=argparse.BooleanOptionalAction,
+        help="leave the service up afterwards, until Ctrl-C (default: on a terminal)",
+    )
     return parser
 
 

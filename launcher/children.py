@@ -11,7 +11,7 @@ from pathlib import Path
 
 from launcher.console import LineBuffer
 
-__all__ = ["Child", "Ended", "Program"]
+__all__ = ["Child", "Ended", "Program", "bound_to_us"]
 
 _BOUND = Path(__file__).with_name("bound.py")
 
@@ -40,6 +40,11 @@ class Ended:
         return f"was ended by {signal.Signals(-self.status).name}"
 
 
+def bound_to_us(command: Sequence[str], dies_by: signal.Signals) -> list[str]:
+    """`command`, ended by the kernel when the thread that starts it is gone."""
+    return [sys.executable, "-I", "-S", str(_BOUND), str(os.getpid()), str(int(dies_by)), *command]
+
+
 class Child:
     """One process of a program. The thread that makes it must live as long as it does: the kernel binds it to that.
 
@@ -50,9 +55,8 @@ class Child:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._lines = LineBuffer()
-        bound = [sys.executable, "-I", "-S", str(_BOUND), str(os.getpid()), str(int(program.dies_by))]
         self._process = subprocess.Popen(
-            [*bound, *program.command],
+            bound_to_us(program.command, program.dies_by),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -55,7 +55,13 @@ class Manager:
 
     def deaths(self, name: str) -> int:
         """How often this program has died since it was last healthy."""
-        return next(part.deaths for part in self._parts if part.program.name == name)
+        return self._part(name).deaths
+
+    def last_end(self, name: str) -> Ended | None:
+        return self._part(name).last_end
+
+    def _part(self, name: str) -> "_Part":
+        return next(part for part in self._parts if part.program.name == name)
 
     def stop(self) -> None:
         """End everything, the last one started first; returns when nothing is left."""
@@ -107,6 +113,7 @@ class Manager:
 
     def _plan_restart(self, part: "_Part", ended: Ended) -> None:
         now = self._clock()
+        part.last_end = ended
         part.deaths = 1 if now - part.started_at >= _HEALTHY_S else part.deaths + 1
         wait_s = min(_LONGEST_WAIT_S, 2.0 ** (part.deaths - 1))
         part.start_at = now + wait_s
@@ -152,6 +159,7 @@ class _Part:
         self.program = program
         self.child: Child | None = None
         self.deaths = 0
+        self.last_end: Ended | None = None
         self.started_at = 0.0
         self.start_at = 0.0
 

@@ -9,14 +9,13 @@ import sys
 import time
 from collections.abc import Callable
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from launcher import addresses, home_lock, private_redis, training
 from launcher.children import Program
 from launcher.console import Console
 from launcher.manager import Manager
 from services import setup
-from services.settings import Settings, SettingsError
+from services.settings import Settings
+from services.store.engine import StoreUnavailable
 
 __all__ = ["EXAMPLE_JOB", "GaveUp", "Programs", "run", "service_programs"]
 
@@ -30,6 +29,7 @@ Programs = Callable[[Settings], list[Program]]
 _READY_POLL_S = 0.25
 _DEATHS_BEFORE_READY = 3
 _SLOW_START_S = 60.0
+_UNUSABLE = 2  # the exit status of programs that cannot use their settings
 
 
 class GaveUp(Exception):
@@ -52,9 +52,10 @@ def run(settings: Settings, console: Console, programs: Programs | None = None) 
             for program in (programs or service_programs)(settings):
                 manager.start(program)
             if _wait_until_ready(manager, settings, url, console):
-                console.say(welcome(settings, url, token))
+                console.write(welcome(settings, url, token))
             while not manager.stop_asked:
                 manager.turn(wait_s=1.0)
+                _need_settings(manager, "worker")
             console.say("stopping")
         console.say(farewell(settings))
 
@@ -78,6 +79,8 @@ def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: C
         problem = _readiness(settings)
         if problem is None:
             return True
+        _need_settings(manager, "api")
+        _need_settings(manager, "worker")
         deaths = manager.deaths("api")
         if deaths:
             addresses.free_bind(settings.address)  # somebody may have taken it between our look and the api's
@@ -88,6 +91,13 @@ def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: C
             told = True
         manager.turn(_READY_POLL_S)
     return False
+
+
+def _need_settings(manager: Manager, name: str) -> None:
+    """Raises GaveUp where a program says by its exit status that it will never start like this."""
+    ended = manager.last_end(name)
+    if ended and ended.status == _UNUSABLE:
+        raise GaveUp(f"the {name} cannot start with these settings; what it objects to is above")
 
 
 def _readiness(settings: Settings) -> str | None:
@@ -106,23 +116,21 @@ def _readiness(settings: Settings) -> str | None:
 
 
 def welcome(settings: Settings, url: str, token: str | None) -> str:
-    """What somebody needs who has just started the service."""
-    lines = [f"ready at {url}, data in {settings.home}"]
-    submit = f"curl -sS {url}/v1/jobs -H 'Content-Type: application/json'"
+    """What somebody needs who has just started the service. Without prefixes: it is there to be pasted."""
+    file = settings.admin_token_file
+    lines = ["", f"  Downshift is ready at {url}", f"  data         {settings.home}"]
+    submit = [f"curl -sS {url}/v1/jobs", "-H 'Content-Type: application/json'", f"-d '{json.dumps(EXAMPLE_JOB)}'"]
     if settings.authentication:
-        file = shlex.quote(str(settings.admin_token_file))
-        if token:
-            lines.append(f"first admin token, shown this once: {token}")
-        lines.append(f"the admin token is in {settings.admin_token_file}")
-        submit += f' -H "Authorization: Bearer $(cat {file})"'
-    lines += ["submit a job:", f"  {submit} \\", f"    -d '{json.dumps(EXAMPLE_JOB)}'"]
-    lines.append("Ctrl-C stops the service; training goes on")
+        lines.append(f"  admin token  {file}" + (f", and shown this once: {token}" if token else ""))
+        submit.insert(1, f'-H "Authorization: Bearer $(cat {shlex.quote(str(file))})"')
+    lines += ["", "  Submit a job:", "", "    " + " \\\n      ".join(submit), ""]
+    lines += ["  Ctrl-C stops the service; training goes on.", "", ""]
     return "\n".join(lines)
 
 
 def farewell(settings: Settings) -> str:
     try:
         jobs = training.going_on(settings)
-    except (SQLAlchemyError, SettingsError) as error:
+    except StoreUnavailable as error:
         return f"stopped; whether training goes on could not be seen: {error}"
     return "\n".join(["stopped", *(f"training goes on: {job}; `make run` takes it up again" for job in jobs)])

@@ -11,17 +11,19 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from sqlalchemy.exc import DBAPIError
+
 from services import accounts
 from services.datasets import shapes
 from services.domain.tfrecord import DatasetError
 from services.settings import Settings, SettingsError
 from services.store import migrate
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 
 __all__ = ["SAMPLE", "main", "make_home", "prepare"]
 
 SAMPLE = "shapes"
-_OWN_NAMES = {"admin-token", "checkpoints", "datasets", "downshift.db", "jobs", "launcher.lock", "locks"}
+_OWN_NAMES = {"admin-token", "checkpoints", "datasets", "demo", "downshift.db", "jobs", "launcher.lock", "locks", "try"}
 
 Say = Callable[[str], None]
 
@@ -30,14 +32,12 @@ def prepare(settings: Settings, say: Say = print) -> str | None:
     """Bring everything up to date, telling `say` what had to be done.
 
     Returns the first admin token when it was made just now: it is shown here and never again.
-    Raises SettingsError, DatasetError or the database's own errors; what was done until then stays done.
+    Raises SettingsError, DatasetError or StoreUnavailable; what was done until then stays done.
     """
     make_home(settings.home)
     with _turn(settings.locks_dir / "setup.lock"):
         with closing(Store.open(settings.database_url)) as store:
-            if not migrate.is_current(store.engine):
-                say("bringing the database's tables up to date")
-                migrate.upgrade(store.engine)
+            _upgrade(store, say)
             token = accounts.ensure_admin(store, settings)
         _make_sample(settings.datasets_dir / SAMPLE, say)
     return token
@@ -72,6 +72,15 @@ def _turn(path: Path) -> Iterator[None]:
         yield
 
 
+def _upgrade(store: Store, say: Say) -> None:
+    try:
+        if not migrate.is_current(store.engine):
+            say("bringing the database's tables up to date")
+            migrate.upgrade(store.engine)
+    except DBAPIError as error:
+        raise StoreUnavailable(f"DOWNSHIFT_DATABASE_URL: the database cannot be used: {error.orig}") from error
+
+
 def _make_sample(folder: Path, say: Say) -> None:
     if folder.exists():
         return
@@ -85,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = Settings.from_environment()
         token = prepare(settings)
-    except (SettingsError, DatasetError) as error:
+    except (SettingsError, DatasetError, StoreUnavailable) as error:
         print(f"setup: {error}", file=sys.stderr)
         return 2
     if token:

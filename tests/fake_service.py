@@ -27,6 +27,9 @@ class Ready(http.server.BaseHTTPRequestHandler):
 
 def fake_api(behaviour: str) -> None:
     address = Settings.from_environment().address
+    if behaviour == "refuse-api":
+        print("DOWNSHIFT_X: not like this")
+        sys.exit(2)
     if behaviour == "die":
         sys.exit("no such module")
     if behaviour == "steal":  # the port: by a process that goes on
@@ -50,7 +53,8 @@ def _steal(address: tuple[str, int]) -> None:
 def programs(settings: Settings) -> list[Program]:
     environment = settings.to_environment()
     api = [sys.executable, "-m", "tests.fake_service", "api", *sys.argv[1:]]
-    worker = [sys.executable, "-c", "import signal; print('waiting'); signal.pause()"]
+    does = "print('DOWNSHIFT_X: not like this'); sys.exit(2)" if "refuse-worker" in sys.argv else "print('waiting')"
+    worker = [sys.executable, "-c", f"import signal, sys; {does}; signal.pause()"]
     return [Program("worker", worker, environment), Program("api", api, environment)]
 
 

@@ -1,5 +1,6 @@
 """`python -m launcher run`, with stand-ins for api and worker: what it says, refuses and leaves behind."""
 
+import json
 import os
 import shlex
 import signal
@@ -78,8 +79,8 @@ def test_a_newcomer_is_told_the_address_the_token_and_how_to_submit(
     token = (home / "admin-token").read_text().strip()
 
     said = "\n".join(launcher.said)
-    assert "downshift | ready at http://127.0.0.1:" in said
-    assert f"first admin token, shown this once: {token}" in said
+    assert "Downshift is ready at http://127.0.0.1:" in said
+    assert f"{home}/admin-token, and shown this once: {token}" in said
     assert "worker    | waiting" in said
     assert "curl -sS http://127.0.0.1:" in said
 
@@ -96,12 +97,12 @@ def test_ctrl_c_stops_everything_and_the_next_start_keeps_the_token_to_itself(
     second.wait_for("Ctrl-C stops the service")
 
     assert (home / "admin-token").read_text().strip() not in "\n".join(second.said)
-    assert f"the admin token is in {home}/admin-token" in "\n".join(second.said)
+    assert f"  admin token  {home}/admin-token" in second.said
 
 
 def test_a_second_start_says_that_it_is_running_already(launch: Callable[..., Launcher], home: Path) -> None:
     first = launch()
-    url = first.wait_for("ready at").split()[4].rstrip(",")
+    url = first.wait_for("ready at").split()[-1]
 
     second = launch()
 
@@ -111,7 +112,7 @@ def test_a_second_start_says_that_it_is_running_already(launch: Callable[..., La
 
 def test_a_start_after_a_kill_finds_nothing_in_its_way(launch: Callable[..., Launcher]) -> None:
     first = launch()
-    port = first.wait_for("ready at").split()[4].rstrip(",").rpartition(":")[2]
+    port = first.wait_for("ready at").split()[-1].rpartition(":")[2]
     first.end(signal.SIGKILL)
 
     second = launch(bind=f"127.0.0.1:{port}")
@@ -149,13 +150,26 @@ def test_an_api_that_cannot_start_ends_the_launcher_with_its_last_words(launch: 
     assert launcher.said[-1] == "the api has ended 3 times before it was ready; its last words are above"
 
 
+@pytest.mark.parametrize("program", ["api", "worker"])
+def test_settings_that_a_program_cannot_use_end_the_launcher_at_once(
+    launch: Callable[..., Launcher], program: str
+) -> None:
+    launcher = launch(f"refuse-{program}")
+
+    assert launcher.wait() == 1
+    assert f"{program:<9} | DOWNSHIFT_X: not like this" in launcher.said
+    assert launcher.said[-1] == f"the {program} cannot start with these settings; what it objects to is above"
+
+
 def test_the_line_to_submit_with_survives_a_home_with_spaces(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "my data")
 
     said = running.welcome(settings, "http://127.0.0.1:8080", token=None).replace("\\\n", "")
 
-    line = next(line for line in said.splitlines() if "curl" in line)
-    assert f"Authorization: Bearer $(cat '{tmp_path}/my data/admin-token')" in shlex.split(line)
+    words = shlex.split(next(line for line in said.splitlines() if "curl" in line))
+    assert words[:3] == ["curl", "-sS", "http://127.0.0.1:8080/v1/jobs"]
+    assert f"Authorization: Bearer $(cat '{tmp_path}/my data/admin-token')" in words
+    assert json.loads(words[-1]) == running.EXAMPLE_JOB
 
 
 def test_without_authentication_no_token_is_spoken_of(tmp_path: Path) -> None:

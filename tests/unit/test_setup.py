@@ -12,7 +12,7 @@ from services import setup
 from services.datasets import shapes
 from services.settings import Settings, SettingsError
 from services.store import migrate
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 
 
 @pytest.fixture
@@ -126,6 +126,14 @@ def test_a_home_that_cannot_be_made_is_told_by_its_variable(tmp_path: Path) -> N
 
     with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be used: Not a directory"):
         setup.make_home(tmp_path / "file" / "home")
+
+
+def test_a_database_that_is_no_database_is_told_by_its_variable(home: Path, drawn: list[Path]) -> None:
+    home.mkdir()
+    (home / "downshift.db").write_text("not a database, but long enough to be looked at as if it were one" * 20)
+
+    with pytest.raises(StoreUnavailable, match="DOWNSHIFT_DATABASE_URL: the database cannot be used"):
+        setup.prepare(Settings(home=home), say=lambda text: None)
 
 
 def test_the_command_says_what_is_wrong_in_one_line(

@@ -1,0 +1,166 @@
+"""`python -m launcher demo`: a job that is too large for its device, trained to the end without anybody's help.
+
+It really trains: EfficientDet-D0 on a CPU slot, which is TensorFlow's GPU allocator with a hard limit.
+"""
+
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from launcher import addresses, demo_home, report
+from launcher.demo_service import LOG_FILE, Api, DemoFailed, serving
+from launcher.progress import Progress
+from services import setup
+from services.settings import Settings
+
+__all__ = ["JOB", "SLOT_MB", "demo"]
+
+SLOT_MB = 700
+JOB: dict[str, Any] = {
+    "name": "demo",
+    "dataset": setup.SAMPLE,
+    "model": "efficientdet_d0",
+    "image_size": [256, 256],
+    "train": {"steps": 8, "batch_size": 8},
+    "policy": {"plan_ahead": False},  # start exactly as asked, whatever the prediction says
+}
+_TIMEOUT_S = 480.0
+_POLL_S = 0.5
+_CANCEL_S = 60.0
+_FINAL = ("succeeded", "failed", "cancelled")
+_MAP = "DetectionBoxes_Precision/mAP"
+
+
+def demo(home: Path, keep: bool | None) -> None:
+    """Returns when the job has succeeded after at least one re-plan, and everything that was started has ended.
+
+    `keep`: leave the service up until Ctrl-C; None: if somebody is there to look. Raises DemoFailed, DemoHomeError or
+    SettingsError otherwise, and KeyboardInterrupt: with the job cancelled and everything ended, too.
+    """
+    progress = Progress(sys.stdout)
+    started = time.monotonic()
+    demo_home.make_fresh(home)
+    settings = Settings(home=home, devices=f"cpu:{SLOT_MB}", bind=addresses.free_bind(("127.0.0.1", 0)))
+    with _interrupts():
+        try:
+            progress.say("A detector that is too large for its device, trained to the end without anybody's help.")
+            progress.say()
+            progress.show("starting the service")
+            with serving(settings) as api:
+                _submit_and_watch(api, settings, progress, started)
+                if sys.stdin.isatty() and sys.stdout.isatty() if keep is None else keep:
+                    _stay(api, progress)
+        finally:
+            progress.show("stopping the service")
+            ended = demo_home.wait_until_unused(home, _CANCEL_S)
+            progress.say("The service is stopped." if ended else f"Something still runs in {home}.")
+
+
+def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
+    job = api.post("/v1/jobs", JOB, key="demo")
+    progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
+    progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
+    progress.say(f"job {job['id']}    {report.plan(job['asked'])}, as asked (plan_ahead: false)")
+    progress.say()
+    try:
+        job, attempts = _watch(api, job["id"], progress, deadline=started + _TIMEOUT_S)
+    except BaseException:
+        _cancel(api, job["id"], progress)
+        raise
+    _show(api, settings, job, attempts, progress)
+    progress.say(f"{report.duration(time.monotonic() - started)} from the start.")
+    _judge(api, job, attempts)
+
+
+def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[Any, Sequence[Any]]:
+    """The job and its attempts when it has ended; tells of each attempt that ends."""
+    started, told = time.monotonic(), 0
+    while True:
+        job = api.get(f"/v1/jobs/{job_id}")  # before its attempts: of a job that has ended they are complete
+        attempts = _items(api.get(f"/v1/jobs/{job_id}/attempts"))
+        for attempt in attempts[told:]:
+            if attempt["ended_at"]:
+                told += 1
+                progress.say(f"attempt {attempt['number']} ended: {attempt['message']}")
+                progress.say(f"  what follows: {attempt['followed_by']}")
+        if job["state"] in _FINAL:
+            return job, attempts
+        if time.monotonic() >= deadline:
+            raise DemoFailed(f"the job has not ended within {report.duration(_TIMEOUT_S)}")
+        progress.show(report.progress(job, attempts, time.monotonic() - started))
+        time.sleep(_POLL_S)
+
+
+def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+    progress.say()
+    progress.say(report.attempts_table(attempts))
+    progress.say()
+    progress.say(report.changes(attempts))
+    for attempt in attempts[1:]:
+        number = attempt["number"]
+        diff = api.get(f"/v1/jobs/{job['id']}/attempts/{number}/diff")
+        progress.say()
+        progress.say(f"pipeline.config, attempt {number - 1} -> {number}")
+        progress.say(report.diff_table(diff["changes"]))
+    progress.say()
+    progress.say(f"Job {job['id']} {job['state']}" + (f": {job['reason']}" if job["reason"] else "."))
+    evidence = attempts[-1]["evidence"] or {} if attempts else {}
+    if job["state"] == "succeeded":
+        found = evidence["metrics"].get(_MAP)
+        steps = job["progress"]["steps"]
+        progress.say(f"mAP after {steps} steps: {found:.3f} (enough steps to show the way, too few to learn)")
+        progress.say(f"exported model: {settings.jobs_dir / str(job['id']) / evidence['export']}")
+
+
+def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
+    """Raises DemoFailed unless the job succeeded after running out of memory and being re-planned."""
+    if job["state"] != "succeeded":
+        log = api.text(f"/v1/jobs/{job['id']}/logs?tail=20")
+        raise DemoFailed(f"the job has {job['state']}: {job['reason']}\nthe end of its log:\n{log}")
+    replanned = [attempt for attempt in attempts[1:] if attempt["changes"]]
+    if attempts[0]["diagnosis"] != "too_large" or not replanned:
+        raise DemoFailed("the job succeeded without having run out of memory first: there was nothing to show")
+
+
+def _cancel(api: Api, job_id: int, progress: Progress) -> None:
+    """So that no training is left behind. A second interrupt leaves it at that."""
+    progress.show(f"cancelling job {job_id}")
+    api.post(f"/v1/jobs/{job_id}/cancel")
+    deadline = time.monotonic() + _CANCEL_S
+    while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+
+
+def _stay(api: Api, progress: Progress) -> None:
+    progress.say()
+    progress.say(f"The service stays up at {api.url} until Ctrl-C.")
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        progress.say()
+
+
+def _items(answer: Any) -> Sequence[Any]:
+    items: Sequence[Any] = answer["items"]
+    return items
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """A terminal that closes and a polite kill end the demo as Ctrl-C does: in order."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    former = {number: signal.signal(number, _interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,59 @@
+"""The demo's own HOME: fresh at every start, and never anybody else's folder."""
+
+import fcntl
+import os
+import shutil
+import time
+from pathlib import Path
+
+__all__ = ["DemoHomeError", "make_fresh", "wait_until_unused"]
+
+_MARK = ".made-by-downshift-demo"
+
+
+class DemoHomeError(Exception):
+    """The folder cannot be had; the message says why and what to do."""
+
+
+def make_fresh(home: Path) -> None:
+    """An empty folder that only its owner can read. Raises DemoHomeError where the one that is there is not the
+    demo's, or is in use."""
+    if home.exists():
+        if not (home / _MARK).is_file():
+            raise DemoHomeError(f"{home} exists and was not made by the demo; name another folder with --home")
+        if is_used(home):
+            raise DemoHomeError(
+                f"{home} is in use: another demo, or the training of one that was killed, is running there; "
+                f"wait for its end, or name another folder with --home"
+            )
+        shutil.rmtree(home)
+    home.mkdir(mode=0o700, parents=True)
+    (home / _MARK).touch()
+
+
+def is_used(home: Path) -> bool:
+    """Whether a process holds one of the kernel's locks in it: launcher, supervisors, trainers."""
+    return any(_is_held(path) for path in (home / "launcher.lock", *home.glob("locks/*.lock")))
+
+
+def wait_until_unused(home: Path, timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while is_used(home):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
