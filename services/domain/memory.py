@@ -20,8 +20,8 @@ from services.domain.catalogue import ImageSize
 from services.domain.memory_prior import Need
 from services.domain.plans import Plan, Precision
 
-_PRIOR = (0.85, 1.20)  # of a model that the prior was measured on
-_EXTRAPOLATED = (0.60, 1.50)  # of one that it was not
+_PRIOR = (0.85, 1.15)  # of a model that was measured
+_EXTRAPOLATED = (0.60, 1.50)  # of one that was not
 _OTHER_PRECISION = (0.80, 1.25)  # measured, but in the other precision
 _ONE_POINT = 0.10
 _SEVERAL_POINTS = 0.04  # at least; twice the worst residual where that is more

@@ -40,12 +40,8 @@ def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
         old, new = getattr(before, field), getattr(after, field)
         if old == new:
             continue
-        if (
-            field == "micro_batch"
-            and after.batch_size != before.batch_size
-            and after.accumulation <= before.accumulation
-        ):
-            lever = Lever.BATCH_SIZE  # it only followed the batch
+        if field == "micro_batch" and before.batch_size != after.batch_size:
+            lever = Lever.BATCH_SIZE  # the pieces of another batch are other pieces
         sentence = f"{_SENTENCES[field](before, after)}: {why}"
         found.append(Change(lever, field, in_words(old), in_words(new), sentence))
     return tuple(found)
@@ -69,13 +65,14 @@ def pulled(before: Plan, after: Plan) -> list[Lever]:
 
 def settings(plan: Plan) -> Mapping[Lever, str]:
     """Where each lever stands, in words."""
+    pieces = f" in pieces of {plan.micro_batch}" if plan.accumulation > 1 else ""
     return {
         Lever.MICRO_BATCH: f"micro-batch {plan.micro_batch}",
         Lever.PRECISION: f"precision {plan.precision}",
         Lever.PROPOSALS: f"{plan.proposals} proposals of which {plan.second_stage_batch} are trained on",
         Lever.IMAGE_SIZE: f"image {in_words(plan.image_size)}",
         Lever.BACKBONE: f"backbone {_backbone(plan)}",
-        Lever.BATCH_SIZE: f"batch {plan.batch_size}",
+        Lever.BATCH_SIZE: f"batch {plan.batch_size}{pieces}",
     }
 
 

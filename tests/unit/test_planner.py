@@ -140,6 +140,14 @@ def test_who_forbids_accumulation_gets_a_smaller_batch_that_sees_the_same_images
     assert {change.lever for change in decision.changes} == {"batch_size"}
 
 
+def test_who_forbids_accumulation_does_not_get_more_of_it_with_another_batch():
+    """15 images in pieces of 5 are 3 pieces; 7 is prime, and would be 7 pieces."""
+    asked = but(D0, batch_size=15, micro_batch=5)
+    steps = ladder(asked, Policy(levers=("batch_size",)), LAW, [])
+    assert [(step.plan.batch_size, step.plan.micro_batch) for step in steps] == [(15, 5), (3, 3), (1, 1)]
+    assert steps[1].sentence.startswith("Batch 3: about ")
+
+
 def test_a_batch_floor_between_two_halves_is_reached():
     policy = Policy(levers=("batch_size",), min_batch_size=3)
     assert [step.plan.batch_size for step in ladder(D0, policy, LAW, [])] == [16, 8, 4, 3]
