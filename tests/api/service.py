@@ -223,7 +223,7 @@ def _planned(number: int) -> dict[str, Any]:
 
 def expect_problem(response: httpx.Response, status: int, code: str | None = None) -> dict[str, Any]:
     """The answer is problem+json, complete, with this status; returns it."""
-    assert response.status_code == status, response.text
+    assert response.status_code == status, response.text[:500]
     assert response.headers["content-type"] == PROBLEM
     body: dict[str, Any] = response.json()
     assert {"type", "title", "status", "detail", "instance", "code", "request_id"} <= body.keys()

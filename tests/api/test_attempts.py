@@ -1,0 +1,107 @@
+"""What was tried, with which settings, and how it went."""
+
+import pytest
+
+from services.domain import pipeline_config
+from services.domain.states import State
+from tests.api.service import Service, expect_problem
+
+
+def test_attempts_tell_plan_device_times_and_end(service_on_each: Service) -> None:
+    job = service_on_each.job(state=State.RUNNING, attempts=2)
+
+    first, second = service_on_each.get(f"/v1/jobs/{job}/attempts").json()["items"]
+
+    assert (first["number"], second["number"]) == (1, 2)
+    assert (first["outcome"], first["diagnosis"], first["exit_status"]) == ("device_memory", "too_large", 20)
+    assert first["evidence"] == {"reason": "device_memory", "step": 40}
+    assert first["measured_peak_bytes"] == 900 * 2**20
+    assert first["limit_bytes"] == 1000 * 2**20
+    assert first["predicted"]["source"] == "scaled"
+    assert first["device"] == {"id": "box/cpu-0", "name": "CPU slot of 1000 MB"}
+    assert (second["outcome"], second["ended_at"]) == (None, None)
+    assert second["plan"]["micro_batch"] == 4
+    assert second["changes"][0]["lever"] == "micro_batch"
+    assert service_on_each.get(second["links"]["self"]).json() == second
+
+
+def test_a_job_that_waits_has_no_attempts(service: Service) -> None:
+    assert service.get(f"/v1/jobs/{service.job()}/attempts").json() == {"items": []}
+
+
+@pytest.mark.parametrize("what", ["attempts/3", "attempts/3/config", "attempts/3/diff", "logs?attempt=3"])
+def test_an_attempt_that_was_not_made_is_not_found(service: Service, what: str) -> None:
+    job = service.job(attempts=2, state=State.FAILED)
+    problem = expect_problem(service.get(f"/v1/jobs/{job}/{what}"), 404)
+    assert "it has had 2" in problem["detail"]
+    expect_problem(service.get(f"/v1/jobs/999/{what}"), 404)
+    expect_problem(service.get(f"/v1/jobs/{job}/{what.replace('3', '0')}"), 422)
+
+
+def test_the_config_is_what_was_run(service: Service) -> None:
+    job = service.job(attempts=1, state=State.FAILED)
+    answer = service.get(f"/v1/jobs/{job}/attempts/1/config")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert pipeline_config.parse(answer.text).train_config.batch_size == 8
+
+
+def test_a_diff_names_each_field_with_its_reason(service_on_each: Service) -> None:
+    job = service_on_each.job(attempts=3, state=State.RUNNING)
+
+    diff = service_on_each.get(f"/v1/jobs/{job}/attempts/3/diff").json()
+
+    assert (diff["attempt"], diff["against"]) == (3, 2)
+    by_field = {change["field"]: change for change in diff["changes"]}
+    assert by_field["micro_batch"] == {
+        "field": "micro_batch",
+        "before": "4",
+        "after": "2",
+        "lever": "micro_batch",
+        "reason": "the batch is computed in pieces of 2: attempt 2 ran out",
+    }
+    assert by_field["train_config.use_bfloat16"] == {
+        "field": "train_config.use_bfloat16",
+        "before": "false",
+        "after": "true",
+        "lever": "precision",
+        "reason": "activations are kept in bfloat16: it was not enough",
+    }
+    assert len(by_field) == 2
+
+
+def test_the_first_diff_is_against_what_was_asked_for(service: Service) -> None:
+    job = service.job(attempts=1, state=State.RUNNING)
+    diff = service.get(f"/v1/jobs/{job}/attempts/1/diff").json()
+    assert diff["against"] is None
+    assert diff["changes"], "the readers were sized to the dataset"
+    assert {change["lever"] for change in diff["changes"]} == {None}
+    assert {change["reason"] for change in diff["changes"]} == {
+        "set from the dataset and from the memory that the host had left"
+    }
+    assert not any("path" in change["field"] for change in diff["changes"])
+
+
+def test_series_come_in_columns_and_are_thinned(service_on_each: Service) -> None:
+    job = service_on_each.job(attempts=2, state=State.RUNNING)
+
+    whole = service_on_each.get(f"/v1/jobs/{job}/metrics").json()
+    thin = service_on_each.get(f"/v1/jobs/{job}/metrics?names=Loss/total_loss&max_points=4").json()
+
+    assert whole["names"] == ["Loss/total_loss", "learning_rate"]
+    assert [(series["name"], series["attempt"], len(series["steps"])) for series in whole["series"]] == [
+        ("Loss/total_loss", 1, 40),
+        ("Loss/total_loss", 2, 40),
+        ("learning_rate", 1, 1),
+        ("learning_rate", 2, 1),
+    ]
+    assert whole["series"][0]["min"] == whole["series"][0]["max"] == whole["series"][0]["mean"]
+    assert thin["series"][0]["steps"] == [10, 20, 30, 40]
+    assert thin["series"][0]["max"][0] == 100.0
+    assert thin["series"][0]["min"][3] == 2.5
+
+
+def test_metrics_that_are_not_there_are_no_error(service: Service) -> None:
+    job = service.job()
+    assert service.get(f"/v1/jobs/{job}/metrics?names=nothing").json() == {"names": [], "series": []}
+    expect_problem(service.get(f"/v1/jobs/{job}/metrics?max_points=0"), 422)
+    expect_problem(service.get("/v1/jobs/99/metrics"), 404)

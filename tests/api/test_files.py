@@ -1,0 +1,152 @@
+"""Logs and artifacts: read in part or whole, and never from outside the job's directory."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from services.domain.states import State
+from tests.api.service import Service, expect_problem
+
+
+@pytest.fixture
+def job(service: Service) -> int:
+    return service.job(attempts=2, state=State.SUCCEEDED)
+
+
+def folder(service: Service, job: int) -> Path:
+    return service.settings.jobs_dir / str(job)
+
+
+def test_the_tail_is_the_last_lines_of_the_newest_attempt(service: Service, job: int) -> None:
+    (folder(service, job) / "attempt-1" / "train.log").write_text("only this")
+    tail = service.get(f"/v1/jobs/{job}/logs?tail=3")
+    assert tail.text == "line 999\nline 1000\nRan OUT of memory\n"
+    assert tail.headers["content-type"] == "text/plain; charset=utf-8"
+    assert tail.headers["downshift-attempt"] == "2"
+    assert service.get(f"/v1/jobs/{job}/logs?tail=3&attempt=1").text == "only this"
+
+
+def test_a_search_finds_the_last_lines_that_hold_a_text_in_any_case(service: Service, job: int) -> None:
+    assert service.get(f"/v1/jobs/{job}/logs?q=out%20of%20MEMORY").text == "Ran OUT of memory\n"
+    assert service.get(f"/v1/jobs/{job}/logs?q=LINE&tail=2").text == "line 999\nline 1000\n"
+    assert service.get(f"/v1/jobs/{job}/logs?q=.*").text == ""  # a text, not a pattern
+
+
+def test_the_whole_log_is_a_file_to_be_saved(service: Service, job: int) -> None:
+    log = folder(service, job) / "attempt-2" / "train.log"
+    log.write_bytes(b"\xff<script>\x1b[31m\n" * 100_000)
+    whole = service.get(f"/v1/jobs/{job}/logs")
+    assert whole.content == log.read_bytes()
+    assert whole.headers["content-disposition"] == f'attachment; filename="job-{job}-attempt-2.log"'
+    assert whole.headers["content-type"].startswith("text/plain")
+
+
+def test_a_log_that_was_not_written_yet_is_empty(service: Service, job: int) -> None:
+    (folder(service, job) / "attempt-2" / "train.log").unlink()
+    for query in ("", "?tail=5", "?q=x"):
+        answer = service.get(f"/v1/jobs/{job}/logs{query}")
+        assert (answer.status_code, answer.text) == (200, "")
+
+
+def test_a_job_without_attempts_has_no_log(service: Service) -> None:
+    expect_problem(service.get(f"/v1/jobs/{service.job()}/logs"), 404)
+
+
+@pytest.mark.parametrize("query", ["tail=0", "tail=x", "tail=1000000", "q=", f"q={'x' * 201}", "attempt=-1"])
+def test_a_wrong_question_about_a_log_is_refused(service: Service, job: int, query: str) -> None:
+    expect_problem(service.get(f"/v1/jobs/{job}/logs?{query}"), 422)
+
+
+def test_artifacts_are_listed_and_can_all_be_had(service: Service, job: int) -> None:
+    answer = service.get(f"/v1/jobs/{job}/artifacts").json()
+    names = [item["name"] for item in answer["items"]]
+    assert names[0] == "export.tar.gz"
+    assert "export/saved_model/saved_model.pb" in names
+    assert "attempt-1/samples/step-1.png" in names
+    assert "attempt-2/train.log" in names
+    assert not any(name.endswith("attempt.json") for name in names)  # it names the host's folders
+    assert answer["is_complete"] is True
+    for item in answer["items"]:
+        had = service.get(item["link"])
+        assert had.status_code == 200, item
+        assert item["bytes"] is None or len(had.content) == item["bytes"]
+
+
+def test_the_exported_model_is_one_archive(service: Service, job: int) -> None:
+    answer = service.get(f"/v1/jobs/{job}/artifacts/export.tar.gz")
+    assert answer.headers["content-type"] == "application/gzip"
+    model = folder(service, job) / "export" / "saved_model" / "saved_model.pb"
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        assert archive.getnames() == [f"job-{job}/export/saved_model/saved_model.pb"]
+        extracted = archive.extractfile(archive.getnames()[0])
+        assert extracted is not None
+        assert extracted.read() == model.read_bytes()
+
+
+def test_what_is_shown_in_a_browser_is_an_image_or_is_saved(service: Service, job: int) -> None:
+    (folder(service, job) / "export" / "page.html").write_text("<script>")
+    image = service.get(f"/v1/jobs/{job}/artifacts/attempt-1/samples/step-1.png")
+    page = service.get(f"/v1/jobs/{job}/artifacts/export/page.html")
+    assert image.headers["content-type"] == "image/png"
+    assert "content-disposition" not in image.headers
+    assert page.headers["content-type"] == "application/octet-stream"
+    assert page.headers["content-disposition"] == 'attachment; filename="page.html"'
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "attempt-1/attempt.json",
+        "attempt-1",
+        "export",
+        "export/",
+        "export/nothing",
+        "export/../attempt-1/attempt.json",
+        "export/..%2f..%2f..%2fadmin-token",
+        "..%2f..%2fadmin-token",
+        "%2e%2e/%2e%2e/admin-token",
+        "export/%2fetc%2fpasswd",
+        "/etc/passwd",
+        "export/./saved_model/saved_model.pb",
+        "export//saved_model/saved_model.pb",
+        "export/%00",
+        "export/" + "x" * 300,
+        "attempt-1/samples/../attempt.json",
+        "attempt-99/train.log",
+    ],
+)
+def test_what_is_not_given_away_is_not_found(service: Service, job: int, name: str) -> None:
+    expect_problem(service.get(f"/v1/jobs/{job}/artifacts/{name}"), 404)
+
+
+def test_no_link_leads_out(service: Service, job: int) -> None:
+    secret = service.settings.admin_token_file
+    root = folder(service, job)
+    (root / "export" / "link").symlink_to(secret)
+    (root / "export" / "home").symlink_to(service.settings.home)
+    (root / "checkpoints").symlink_to(service.settings.home)
+    os.mkfifo(root / "export" / "pipe")
+    (root / "attempt-2" / "train.log").unlink()
+    (root / "attempt-2" / "train.log").symlink_to(secret)
+
+    for name in ("export/link", "export/home/admin-token", "checkpoints/admin-token", "export/pipe"):
+        expect_problem(service.get(f"/v1/jobs/{job}/artifacts/{name}"), 404)
+    assert service.get(f"/v1/jobs/{job}/logs?tail=5").text == ""
+    listed = [item["name"] for item in service.get(f"/v1/jobs/{job}/artifacts").json()["items"]]
+    assert not {"export/link", "export/home", "checkpoints/admin-token", "export/pipe", "attempt-2/train.log"} & set(
+        listed
+    )
+    archive = service.get(f"/v1/jobs/{job}/artifacts/export.tar.gz").content
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        assert len(opened.getnames()) == 1
+
+
+def test_a_job_that_has_not_started_has_no_artifacts(service: Service) -> None:
+    job = service.job()
+    assert service.get(f"/v1/jobs/{job}/artifacts").json() == {"items": [], "is_complete": True}
+    expect_problem(service.get(f"/v1/jobs/{job}/artifacts/export.tar.gz"), 404)
+    expect_problem(service.get("/v1/jobs/99/artifacts"), 404)
+    expect_problem(service.get("/v1/jobs/99/artifacts/export.tar.gz"), 404)

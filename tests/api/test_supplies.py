@@ -1,0 +1,95 @@
+"""Models, datasets, checkpoints, devices, the queue; health; the two pages."""
+
+import pytest
+
+from services.domain import catalogue
+from services.domain.states import State
+from services.store import migrate
+from tests.api.service import Service, expect_problem
+
+
+def test_models_are_the_catalogue(service: Service) -> None:
+    models = service.get("/v1/models").json()["items"]
+    assert [model["name"] for model in models] == list(catalogue.MODELS)
+    assert models[0]["image_size"] == [512, 512]
+
+
+def test_datasets_are_listed_and_shown(service: Service) -> None:
+    (dataset,) = service.get("/v1/datasets").json()["items"]
+    assert dataset["classes"] == ["circle", "square", "triangle"]
+    assert (dataset["images"], dataset["validation_images"], dataset["problem"]) == (4, 2, None)
+    assert service.get("/v1/datasets/shapes").json() == dataset
+
+
+@pytest.mark.parametrize("name", ["none-such", "..", "%2e%2e", "shapes%2f..%2fshapes", "%00"])
+def test_a_dataset_that_is_not_there_is_not_found(service: Service, name: str) -> None:
+    expect_problem(service.get(f"/v1/datasets/{name}"), 404)
+
+
+@pytest.mark.parametrize("manifest", ["", "{", "[]", '{"generator": "downshift-shapes", "format_version": 99}'])
+def test_a_dataset_that_is_damaged_is_listed_with_its_problem(service: Service, manifest: str) -> None:
+    folder = service.settings.datasets_dir / "broken"
+    folder.mkdir()
+    (folder / "dataset.json").write_text(manifest)
+    broken = service.get("/v1/datasets/broken").json()
+    assert broken["problem"]
+    assert str(service.settings.home) not in broken["problem"]
+
+
+def test_checkpoints_are_folders(service: Service) -> None:
+    assert service.get("/v1/checkpoints").json() == {"items": []}
+    folder = service.settings.checkpoints_dir / "coco17"
+    folder.mkdir(parents=True)
+    (folder / "ckpt-0.index").write_bytes(b"12345")
+    (checkpoint,) = service.get("/v1/checkpoints").json()["items"]
+    assert (checkpoint["name"], checkpoint["bytes"]) == ("coco17", 5)
+
+
+def test_devices_tell_what_runs_on_them(service_on_each: Service) -> None:
+    job = service_on_each.job(state=State.RUNNING, attempts=1)
+    service_on_each.device(leased_to=job)
+    (device,) = service_on_each.get("/v1/devices").json()["items"]
+    assert device["job"] == {"id": job, "attempt": 1}
+    assert device["is_present"] is True
+    assert device["total_bytes"] == 8 * 2**30
+
+
+def test_the_queue_counts(service: Service) -> None:
+    service.job()
+    service.job()
+    service.job(state=State.PAUSED)
+    queue = service.get("/v1/queue?limit=1").json()
+    assert (queue["queued"], queue["running"], queue["paused"], len(queue["items"])) == (2, 0, 1, 1)
+    expect_problem(service.get("/v1/queue?limit=0"), 422)
+
+
+def test_the_service_is_alive_and_ready_without_a_token(service_on_each: Service) -> None:
+    assert service_on_each.get("/healthz", by=None).json() == {"status": "ok"}
+    # Nobody listens where the broker should be, and that is no reason to turn people away.
+    assert service_on_each.get("/readyz", by=None).json() == {"status": "ready", "broker": "away"}
+
+
+def test_it_is_not_ready_with_old_tables_or_without_a_database(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate.downgrade(service.store.engine)
+    expect_problem(service.get("/readyz", by=None), 503, "not_ready")
+    (service.settings.home / "downshift.db").unlink()
+    service.store.close()
+    service.settings.home.rename(service.settings.home.with_name("gone"))
+    expect_problem(service.get("/readyz", by=None), 503, "database_away")
+
+
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_the_pages_load_nothing_and_run_nothing(service: Service, path: str) -> None:
+    page = service.get(path, by=None)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "'unsafe" not in page.headers["content-security-policy"]
+    for word in ("<script", "src=", "@import", "url(", "https://", "onload"):
+        assert word not in page.text
+
+
+def test_the_documentation_lists_every_operation(service: Service) -> None:
+    page = service.get("/docs", by=None).text
+    for path in ("POST /v1/jobs", "GET /v1/jobs/{job_id}/attempts/{number}/diff", "DELETE /v1/tokens/{token_id}"):
+        assert f"<code>{path}</code>" in page
