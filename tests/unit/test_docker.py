@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,41 @@ def test_what_the_sources_in_an_image_import_is_in_its_lock(target: str) -> None
     owners = importlib.metadata.packages_distributions()
     for name in sorted(imported(copied) - sys.stdlib_module_names - copied):
         assert {owner.lower().replace("_", "-") for owner in owners[name]} & installed, name
+
+
+ON_ITS_LOCK_ALONE = """
+import importlib.metadata, sys
+owners = importlib.metadata.packages_distributions()
+installed = set(sys.argv[1].split())
+hidden = {name for name, all in owners.items() if not {one.lower().replace("_", "-") for one in all} & installed}
+
+class Hide:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in hidden:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hide)
+import api.app, api.__main__, services.setup
+from services.domain import catalogue
+from services.queue import make_celery
+from services.store.engine import make_engine
+assert str(catalogue.get("efficientdet_d0").pipeline_config(3))
+make_celery("redis://:x@127.0.0.1:1/0").connection_for_write().transport
+make_engine("postgresql+psycopg://x@127.0.0.1/x").dialect
+print("hidden:", *sorted(hidden))
+"""
+
+
+def test_the_api_runs_with_nothing_but_its_lock() -> None:
+    """Packages import more than they declare. Here the others are hidden, as if they were not installed."""
+    lock = (ROOT / "requirements-api.lock").read_text()
+    installed = " ".join(re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE))
+    done = subprocess.run(
+        [sys.executable, "-c", ON_ITS_LOCK_ALONE, installed], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"tensorflow", "pytest", "uv"} <= set(done.stdout.split())
 
 
 def imported(folders: set[str]) -> set[str]:
