@@ -143,7 +143,7 @@ def test_two_points_make_a_line_and_a_narrow_interval():
     between = law.predict(dataclasses.replace(D0, batch_size=2))
     assert between.source == "measured"
     assert between.bytes == pytest.approx(500 * 10**6, rel=1e-3)
-    assert between.high / between.bytes < 1.05
+    assert between.high / between.bytes < 1.07
     far = law.predict(times(four, 16))
     assert far.high / far.bytes > between.high / between.bytes
 
@@ -184,6 +184,14 @@ def test_evaluation_counts_where_it_needs_more_than_the_step():
     assert MemoryLaw().predict(fewer).bytes < MemoryLaw().predict(one).bytes
     law = MemoryLaw([Point.of(one, 889 * 10**6, evaluation_bytes=3 * GB)])
     assert law.predict(one).bytes == pytest.approx(3 * GB, abs=2)
+
+
+def test_evaluation_leaves_room_for_a_tensor_that_must_lie_in_one_piece():
+    """Faster R-CNN ResNet-50 FPN, 256², batch 2: measured 1179 MB, failed in a slot of 1294 MB, ran in one of 1352."""
+    plan = dataclasses.replace(R50, batch_size=2, micro_batch=2)
+    point = Point.of(plan, 1187 * 10**6, evaluation_bytes=1179 * 10**6)
+    assert MemoryLaw([point]).predict(plan).high >= 1352 * 10**6
+    assert MemoryLaw().predict(plan).high >= 1352 * 10**6
 
 
 def test_an_evaluation_that_ran_out_raises_evaluation_and_not_training():
