@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "run":
             running.run(settings, Console())
             return 0
-        return _demo(options.home or settings.home / "demo", options.keep)
+        return _demo(options.home or settings.home / "demo", settings.trainer, options.keep)
     except _TOLD as error:
         print(error, file=sys.stderr)
         return 1
@@ -36,13 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def _demo(home: Path, keep: bool | None) -> int:
+def _demo(home: Path, trainer: str, keep: bool | None) -> int:
     # Not at the top: httpx takes a while to import, and `run` does not need it.
     from launcher.demo import demo
     from launcher.demo_service import DemoFailed
 
     try:
-        demo(home.absolute(), keep)
+        demo(home.absolute(), trainer, keep)
     except DemoFailed as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--keep",
         action=argparse.BooleanOptionalAction,
-        help="leave the service up afterwards, until Ctrl-C (default: on a terminal)",
+        help="leave the service up afterwards (default: on a terminal)",
     )
     return parser
 

@@ -25,7 +25,7 @@ class Program:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    tidy: Tidy = lambda line: line
+    tidy: Tidy = lambda line: line if line.strip() else None
     dies_by: signal.Signals = signal.SIGTERM
     grace_s: float = 10.0  # from SIGTERM to SIGKILL
 

@@ -3,11 +3,12 @@
 It really trains: EfficientDet-D0 on a CPU slot, which is TensorFlow's GPU allocator with a hard limit.
 """
 
+import contextlib
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +20,7 @@ from services.settings import Settings
 
 __all__ = ["JOB", "SLOT_MB", "demo"]
 
-SLOT_MB = 700
+SLOT_MB = 768
 JOB: dict[str, Any] = {
     "name": "demo",
     "dataset": setup.SAMPLE,
@@ -35,16 +36,18 @@ _FINAL = ("succeeded", "failed", "cancelled")
 _MAP = "DetectionBoxes_Precision/mAP"
 
 
-def demo(home: Path, keep: bool | None) -> None:
+def demo(home: Path, trainer: str, keep: bool | None) -> None:
     """Returns when the job has succeeded after at least one re-plan, and everything that was started has ended.
 
-    `keep`: leave the service up until Ctrl-C; None: if somebody is there to look. Raises DemoFailed, DemoHomeError or
-    SettingsError otherwise, and KeyboardInterrupt: with the job cancelled and everything ended, too.
+    `trainer` as in Settings. `keep`: leave the service up until told to stop; None: if somebody is there to tell.
+    Raises DemoFailed, DemoHomeError or SettingsError otherwise, and KeyboardInterrupt: with the job cancelled and
+    everything ended, too.
     """
     progress = Progress(sys.stdout)
     started = time.monotonic()
     demo_home.make_fresh(home)
-    settings = Settings(home=home, devices=f"cpu:{SLOT_MB}", bind=addresses.free_bind(("127.0.0.1", 0)))
+    bind = addresses.free_bind(("127.0.0.1", 0))
+    settings = Settings(home=home, devices=f"cpu:{SLOT_MB}", bind=bind, trainer=trainer)
     with _interrupts():
         try:
             progress.say("A detector that is too large for its device, trained to the end without anybody's help.")
@@ -52,12 +55,13 @@ def demo(home: Path, keep: bool | None) -> None:
             progress.show("starting the service")
             with serving(settings) as api:
                 _submit_and_watch(api, settings, progress, started)
-                if sys.stdin.isatty() and sys.stdout.isatty() if keep is None else keep:
+                if _is_watched() if keep is None else keep:
                     _stay(api, progress)
         finally:
             progress.show("stopping the service")
             ended = demo_home.wait_until_unused(home, _CANCEL_S)
             progress.say("The service is stopped." if ended else f"Something still runs in {home}.")
+            progress.say(f"Everything is still there: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
 
 
 def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
@@ -85,8 +89,8 @@ def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[
         for attempt in attempts[told:]:
             if attempt["ended_at"]:
                 told += 1
-                progress.say(f"attempt {attempt['number']} ended: {attempt['message']}")
-                progress.say(f"  what follows: {attempt['followed_by']}")
+                progress.say(report.wrapped(f"attempt {attempt['number']} ended: {attempt['message']}"))
+                progress.say(report.wrapped(f"  what follows: {attempt['followed_by']}"))
         if job["state"] in _FINAL:
             return job, attempts
         if time.monotonic() >= deadline:
@@ -104,14 +108,13 @@ def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progr
         number = attempt["number"]
         diff = api.get(f"/v1/jobs/{job['id']}/attempts/{number}/diff")
         progress.say()
-        progress.say(f"pipeline.config, attempt {number - 1} -> {number}")
+        progress.say(f"The configuration, attempt {number - 1} -> {number}:")
         progress.say(report.diff_table(diff["changes"]))
     progress.say()
     progress.say(f"Job {job['id']} {job['state']}" + (f": {job['reason']}" if job["reason"] else "."))
     evidence = attempts[-1]["evidence"] or {} if attempts else {}
     if job["state"] == "succeeded":
-        found = evidence["metrics"].get(_MAP)
-        steps = job["progress"]["steps"]
+        found, steps = evidence["metrics"].get(_MAP, float("nan")), job["progress"]["steps"]
         progress.say(f"mAP after {steps} steps: {found:.3f} (enough steps to show the way, too few to learn)")
         progress.say(f"exported model: {settings.jobs_dir / str(job['id']) / evidence['export']}")
 
@@ -135,14 +138,20 @@ def _cancel(api: Api, job_id: int, progress: Progress) -> None:
         time.sleep(_POLL_S)
 
 
+def _is_watched() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _stay(api: Api, progress: Progress) -> None:
     progress.say()
-    progress.say(f"The service stays up at {api.url} until Ctrl-C.")
-    try:
-        while True:
-            time.sleep(1)
-    except KeyboardInterrupt:
-        progress.say()
+    if sys.stdin.isatty():
+        # Not Ctrl-C: make would take it for a failure.
+        progress.say(f"The service stays up at {api.url} until you press Enter.")
+        sys.stdin.readline()
+        return
+    progress.say(f"The service stays up at {api.url} until it is told to stop.")
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
 
 
 def _items(answer: Any) -> Sequence[Any]:
@@ -150,7 +159,7 @@ def _items(answer: Any) -> Sequence[Any]:
     return items
 
 
-@contextmanager
+@contextlib.contextmanager
 def _interrupts() -> Iterator[None]:
     """A terminal that closes and a polite kill end the demo as Ctrl-C does: in order."""
     numbers = (signal.SIGTERM, signal.SIGHUP)

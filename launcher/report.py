@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["attempts_table", "changes", "diff_table", "duration", "memory", "plan", "progress", "table"]
+__all__ = ["attempts_table", "changes", "diff_table", "duration", "memory", "plan", "progress", "table", "wrapped"]
 
 WIDTH = 100
 Json = Mapping[str, Any]
@@ -14,8 +14,8 @@ _OUTCOMES = {"completed": "completed", "too_large": "out of memory: too large fo
 
 
 def memory(count: int | None) -> str:
-    """In MB of 2^20 bytes, as devices are given."""
-    return "-" if count is None else f"{count / 2**20:,.0f} MB"
+    """In GB of 2^30 bytes, as the planner's sentences have it."""
+    return "-" if count is None else f"{count / 2**30:.2f} GB"
 
 
 def duration(seconds: float) -> str:
@@ -53,19 +53,19 @@ def attempts_table(attempts: Iterable[Json]) -> str:
         ]
         for attempt in attempts
     ]
-    return table(["#", "plan", "predicted", "measured", "limit", "outcome"], rows, [2, 33, 10, 12, 9, 24])
+    return table(["#", "plan", "predicted", "measured", "limit", "outcome"], rows, [2, 31, 9, 17, 7, 24])
 
 
 def changes(attempts: Sequence[Json]) -> str:
-    """What was changed after each attempt, and why."""
-    paragraphs = []
+    """What was changed before each attempt, and why."""
+    said = []
     for attempt in attempts[1:]:
-        head = f"before attempt {attempt['number']}: "
-        said = [f"{head}{attempt['summary'] or 'nothing changed'}"]
+        said.append(f"Before attempt {attempt['number']}:")
         for change in attempt["changes"]:
-            said.append(f"  - {change['field']}: {change['before']} -> {change['after']}: {change['reason']}")
-        paragraphs += [_wrapped(line) for line in said]
-    return "\n".join(paragraphs)
+            said.append(f"  {change['field']} {change['before']} -> {change['after']}: {change['reason']}")
+        if not attempt["changes"]:
+            said.append(f"  {attempt['summary'] or 'nothing changed'}")
+    return "\n".join(wrapped(line) for line in said)
 
 
 def diff_table(changes: Iterable[Json]) -> str:
@@ -98,9 +98,10 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
+    """One paragraph; its further lines stand in by two more."""
     indent = " " * (len(text) - len(text.lstrip()))
-    return textwrap.fill(text, WIDTH, subsequent_indent=f"{indent}    ", break_on_hyphens=False)
+    return textwrap.fill(text, WIDTH, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
 def _measured(attempt: Json) -> str:

@@ -55,8 +55,8 @@ def test_an_attempt_that_ran_out_shows_what_it_held_and_what_it_asked_for() -> N
     lines = report.attempts_table([RAN_OUT, REPLANNED]).splitlines()
 
     assert lines[2].split("  ")[0] == "1"
-    assert "1,700 MB" in lines[2]
-    assert "690 MB + 64" in lines[2]
+    assert "1.66 GB" in lines[2]
+    assert "0.67 GB + 0.06 GB" in lines[2]
     assert "out of memory" in lines[2]
 
 
@@ -72,8 +72,14 @@ def test_the_table_shows_plans_durations_and_stays_within_its_columns() -> None:
 def test_every_change_is_told_with_its_reason_within_100_columns() -> None:
     text = report.changes([RAN_OUT, REPLANNED])
 
-    assert text.startswith("before attempt 2: smaller micro-batches\n  - micro_batch: 8 -> 2: batch 8 is kept")
+    assert text.startswith("Before attempt 2:\n  micro_batch 8 -> 2: batch 8 is kept")
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_an_attempt_that_changed_nothing_says_why_it_was_made() -> None:
+    again = attempt(2, summary="the same plan again, from the last checkpoint")
+
+    assert report.changes([RAN_OUT, again]) == "Before attempt 2:\n  the same plan again, from the last checkpoint"
 
 
 def test_the_diff_shows_what_was_decided_and_counts_what_follows() -> None:

@@ -1,0 +1,307 @@
+"""The service as a newcomer starts it: `python -m launcher run` in an empty HOME, with nothing else running.
+
+Everything is real but the trainer, which trains nothing and does as it is told.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from launcher import demo_home
+from services.datasets import shapes
+from tests.box import FAKE_TRAINER, ROOT
+
+TIMEOUT_S = 60.0
+SETTINGS = {
+    "DOWNSHIFT_BIND": "127.0.0.1:0",
+    "DOWNSHIFT_DEVICES": "cpu:1000",
+    "DOWNSHIFT_HOST": "box",
+    "DOWNSHIFT_HEARTBEAT_S": "0.2",
+    "DOWNSHIFT_POLL_S": "0.5",
+    "DOWNSHIFT_LEASE_S": "5",
+    "DOWNSHIFT_MIN_FREE_DISK_MB": "1",
+    "DOWNSHIFT_TRAINER": FAKE_TRAINER,
+}
+
+
+def until(what: str, happened: Callable[[], Any], timeout_s: float = TIMEOUT_S) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while not (found := happened()):
+        assert time.monotonic() < deadline, f"{what}: not within {timeout_s} s"
+        time.sleep(0.05)
+    return found
+
+
+class Newcomer:
+    """A HOME, what was started in it, and what it said."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.behaviour = folder / "behaviour.json"
+        self.observer = folder / "observer.txt"
+        self.behave()
+        shapes.generate(self.home / "datasets" / "shapes", train=4, validation=2, size=64)
+        self._started: list[subprocess.Popen[bytes]] = []
+        self._logs = folder
+
+    def behave(self, **behaviour: Any) -> None:
+        self.behaviour.write_text(json.dumps({"observer": str(self.observer), **behaviour}))
+
+    def start(self, *command: str, **environment: str) -> "Started":
+        log = self._logs / f"said-{len(self._started)}.log"
+        settings = {"DOWNSHIFT_HOME": str(self.home), "FAKE_TRAINER": str(self.behaviour), **SETTINGS, **environment}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "launcher", *(command or ("run",))],
+                cwd=ROOT,
+                env=os.environ | settings,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        self._started.append(process)
+        return Started(process, log, self.home)
+
+    def lives(self) -> list[list[str]]:
+        """What the trainers wrote down: START or STOP, job, attempt, device, pid, time."""
+        return [line.split() for line in self.observer.read_text().splitlines()] if self.observer.exists() else []
+
+    def processes(self) -> list[str]:
+        """The command lines of everything alive that was started here."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"FAKE_TRAINER={self.behaviour}".encode() in (folder / "environ").read_bytes():
+                    found.append(_command(folder.name))
+            except OSError:
+                continue
+        return found
+
+    def close(self) -> None:
+        for process in self._started:
+            process.kill()
+            process.wait()
+        for _, _, _, _, pid, _ in self.lives():  # of a test that failed
+            if f"FAKE_TRAINER={self.behaviour}".encode() in _environment(pid):
+                os.kill(int(pid), signal.SIGKILL)
+        until("the end of everything", lambda: not self.processes())
+
+
+def _command(pid: str) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def _environment(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+class Started:
+    def __init__(self, process: "subprocess.Popen[bytes]", log: Path, home: Path) -> None:
+        self.process = process
+        self._log = log
+        self._home = home
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def until_ready(self) -> str:
+        def address() -> str | None:
+            assert self.process.poll() is None, self.said
+            found = re.search(r"Downshift is ready at (\S+)(?s:.*)Ctrl-C stops", self.said)
+            return found and found[1]
+
+        return str(until("ready", address))
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        return self.process.wait(TIMEOUT_S)
+
+    def client(self) -> httpx.Client:
+        url = self.until_ready()
+        token = (self._home / "admin-token").read_text().strip()
+        return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=20)
+
+    def child(self, words: str) -> int:
+        """The process number of the one child with these words in its command line."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        [found] = [child for child in children if words in _command(child)]
+        return int(found)
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> Iterator[Newcomer]:
+    newcomer = Newcomer(tmp_path)
+    yield newcomer
+    newcomer.close()
+
+
+def submit(client: httpx.Client, steps: int = 3) -> str:
+    body = {
+        "dataset": "shapes",
+        "model": "efficientdet_d0",
+        "image_size": [256, 256],
+        "train": {"steps": steps, "batch_size": 2},
+    }
+    answer = client.post("/v1/jobs", json=body)
+    assert answer.status_code == 202, answer.text
+    return answer.headers["Location"]
+
+
+def until_state(client: httpx.Client, job: str, *states: str) -> dict[str, Any]:
+    def reached() -> dict[str, Any] | None:
+        found: dict[str, Any] = client.get(job).json()
+        return found if found["state"] in states else None
+
+    found: dict[str, Any] = until(f"{job} {states}", reached)
+    return found
+
+
+def test_the_line_that_a_newcomer_pastes_submits_a_job_that_succeeds(newcomer: Newcomer) -> None:
+    service = newcomer.start()
+    with service.client() as client:
+        if shutil.which("curl"):
+            said = service.said
+            line = said[said.index("curl ") : said.index("Ctrl-C stops")]
+            subprocess.run(["bash", "-c", line], check=True, capture_output=True, timeout=TIMEOUT_S)
+        else:
+            submit(client)
+
+        job = until_state(client, "/v1/jobs/1", "succeeded", "failed")
+
+        assert (job["state"], job["attempts"]) == ("succeeded", 1)
+    assert service.end(signal.SIGINT) == 0
+    assert service.said.splitlines()[-1] == "downshift | stopped"
+    until("nothing is left", lambda: not newcomer.processes())
+
+
+def test_a_second_start_says_that_it_is_running_already_and_disturbs_nothing(newcomer: Newcomer) -> None:
+    first = newcomer.start()
+    url = first.until_ready()
+
+    second = newcomer.start()
+
+    assert second.wait() == 1
+    assert second.said == f"Downshift is running already in {newcomer.home} (pid {first.process.pid}, {url})\n"
+    assert httpx.get(f"{url}/readyz").status_code == 200
+
+
+def test_ctrl_c_leaves_training_alone_and_the_next_start_takes_it_up_again(newcomer: Newcomer) -> None:
+    newcomer.behave(step_s=0.2)
+    first = newcomer.start()
+    with first.client() as client:
+        job = submit(client, steps=50)
+        until("some steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
+
+    assert first.end(signal.SIGINT) == 0
+
+    assert re.search(
+        r"training goes on: job 1 \(attempt 1, step \d+/50\) on cpu-0; `make run` takes it up again", first.said
+    )
+    left = newcomer.processes()
+    assert [line for line in left if "fake_trainer" in line], left
+    assert not [line for line in left if "launcher" in line or "redis" in line or "-m api" in line], left
+    second = newcomer.start()
+    with second.client() as client:
+        found = until_state(client, job, "succeeded", "failed")
+        assert (found["state"], found["attempts"], found["progress"]["step"]) == ("succeeded", 1, 50)
+    assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
+    assert second.end(signal.SIGINT) == 0
+    until("nothing is left", lambda: not newcomer.processes())
+
+
+def test_training_that_ends_while_the_service_is_stopped_is_no_different(newcomer: Newcomer) -> None:
+    newcomer.behave(step_s=0.1)
+    first = newcomer.start()
+    with first.client() as client:
+        job = submit(client, steps=30)
+        until("some steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
+    first.end(signal.SIGTERM)
+    until("the end of training", lambda: not newcomer.processes())
+
+    with newcomer.start().client() as client:
+        found = client.get(job).json()
+
+    assert (found["state"], found["attempts"]) == ("succeeded", 1)
+
+
+def test_a_launcher_that_is_killed_leaves_only_training_behind_and_can_be_started_at_once(newcomer: Newcomer) -> None:
+    newcomer.behave(step_s=0.2)
+    first = newcomer.start()
+    with first.client() as client:
+        port = client.base_url.port
+        job = submit(client, steps=40)
+        until("some steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
+    first.end(signal.SIGKILL)
+
+    second = newcomer.start(DOWNSHIFT_BIND=f"127.0.0.1:{port}")
+
+    with second.client() as client:
+        found = until_state(client, job, "succeeded", "failed")
+    assert (found["state"], found["attempts"]) == ("succeeded", 1)
+    assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
+
+
+def test_a_worker_that_is_killed_is_started_again_and_works(newcomer: Newcomer) -> None:
+    service = newcomer.start()
+    with service.client() as client:
+        until("a device", lambda: client.get("/v1/devices").json()["items"])
+        os.kill(service.child("-m worker"), signal.SIGKILL)
+        until("the log line", lambda: "worker was ended by SIGKILL; starting it again in 1 s" in service.said)
+
+        found = until_state(client, submit(client), "succeeded", "failed")
+
+    assert found["state"] == "succeeded"
+
+
+def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: Newcomer) -> None:
+    newcomer.behave(need_mb_per_image=200)
+
+    demo = newcomer.start("demo", "--no-keep")
+
+    assert demo.wait() == 0, demo.said
+    assert "out of memory: too large" in demo.said
+    assert "micro_batch 8 -> 2" in demo.said
+    assert "Job 1 succeeded." in demo.said
+    assert max(map(len, demo.said.splitlines())) <= 100 + len(str(newcomer.home))
+    until("nothing is left", lambda: not newcomer.processes())
+
+
+def test_a_demo_whose_job_fails_says_why_and_fails(newcomer: Newcomer) -> None:
+    newcomer.behave(die="exit3", die_at_step=1)
+
+    demo = newcomer.start("demo")
+
+    assert demo.wait() == 1
+    assert "The demo failed: the job has failed: the trainer left no outcome and ended with exit status 3" in demo.said
+    assert "fake trainer: one line of log" in demo.said
+    until("nothing is left", lambda: not newcomer.processes())
+
+
+def test_an_interrupted_demo_ends_its_training_too(newcomer: Newcomer) -> None:
+    newcomer.behave(step_s=1)
+    demo = newcomer.start("demo")
+    until("training", lambda: newcomer.lives() or demo.process.poll() is not None)
+
+    assert demo.end(signal.SIGINT) == 130, demo.said
+    until("nothing is left", lambda: not newcomer.processes())
+    assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
+    assert not demo_home.is_used(newcomer.home / "demo")
