@@ -75,26 +75,29 @@ class Ending:
 
 
 def read_ending(exit_status: int | None, outcome: Outcome | None, log_tail: str = "") -> Ending:
-    """How an attempt ended, from what is left of it.
+    """How an attempt ended, from what is left of it: its outcome, else its exit status, else its log.
 
-    `exit_status` as subprocess gives it: negative for a signal, None where nobody was there to see it. Without one,
-    and without an outcome that agrees with it, no attempt has succeeded.
+    `exit_status` as subprocess gives it: negative for a signal, None where nobody was there to see it. Only an outcome
+    that says so and the exit status 0 together are a success.
     """
-    if outcome is not None and (exit_status == EXIT_CODES[outcome.reason] or _is_lost_but_told(exit_status, outcome)):
+    if outcome is not None and _is_believed(outcome, exit_status):
         return Ending(_DIAGNOSES[outcome.reason], outcome.message, outcome.reason)
     if exit_status is None:
         return Ending(Diagnosis.UNKNOWN_KILL, "the supervisor was lost, and nobody saw how the trainer ended", None)
-    if _DEVICE_MEMORY.search(log_tail) and not _NOT_A_FAILURE.search(log_tail):
-        return Ending(
-            Diagnosis.TOO_LARGE, f"the device ran out of memory and the trainer died {_how(exit_status)}", None
-        )
-    if _HOST_MEMORY.search(log_tail):
-        return Ending(Diagnosis.HOST, f"the host ran out of memory and the trainer died {_how(exit_status)}", None)
-    if exit_status in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP):
-        return Ending(Diagnosis.UNKNOWN_KILL, f"the trainer was killed {_how(exit_status)}, without a trace", None)
+    how = _how(exit_status)
+    reason = _REASONS.get(exit_status)
+    if reason is not None:  # a full disk, say, has no room for an outcome
+        return Ending(_DIAGNOSES[reason], f"the trainer left no outcome and ended {how}, which means {reason}", reason)
+    for diagnosis, what, pattern in _LOGGED:
+        if any(pattern.search(line) and not _NOT_A_FAILURE.search(line) for line in log_tail.splitlines()):
+            return Ending(diagnosis, f"{what} and the trainer ended {how}", None)
+    if exit_status in _KILLS:
+        return Ending(Diagnosis.UNKNOWN_KILL, f"the trainer was killed {how}, without a trace", None)
     if exit_status < 0:
-        return Ending(Diagnosis.BUG, f"the trainer crashed {_how(exit_status)}; its log may say why", None)
-    return Ending(Diagnosis.BUG, f"the trainer left no outcome and ended {_how(exit_status)}; see its log", None)
+        return Ending(Diagnosis.BUG, f"the trainer crashed {how}; its log may say why", None)
+    if outcome is not None:
+        return Ending(Diagnosis.BUG, f"the trainer said {outcome.reason} and ended {how}; see its log", None)
+    return Ending(Diagnosis.BUG, f"the trainer left no outcome and ended {how}; see its log", None)
 
 
 def what_next(diagnosis: Diagnosis, stop: Stop | None, earlier: Sequence[Diagnosis]) -> Next:
@@ -111,9 +114,11 @@ def what_next(diagnosis: Diagnosis, stop: Stop | None, earlier: Sequence[Diagnos
     return Next.AGAIN if usual is Next.ONCE_MORE else usual
 
 
-def _is_lost_but_told(exit_status: int | None, outcome: Outcome) -> bool:
-    """Nobody saw the exit, but the trainer wrote down how it failed: that is evidence. Of success it is not enough."""
-    return exit_status is None and outcome.reason is not Reason.COMPLETED
+def _is_believed(outcome: Outcome, exit_status: int | None) -> bool:
+    """A failure that the trainer wrote down is evidence, though nobody saw its exit or it died while leaving."""
+    if outcome.reason is Reason.COMPLETED:
+        return exit_status == EXIT_CODES[Reason.COMPLETED]
+    return exit_status != EXIT_CODES[Reason.COMPLETED]
 
 
 def _how(exit_status: int) -> str:
@@ -125,6 +130,26 @@ def _how(exit_status: int) -> str:
         return f"by signal {-exit_status}"
 
 
-_DEVICE_MEMORY = re.compile(r"OOM when allocating|Allocator \([^)]*\) ran out of memory trying to allocate", re.I)
+_KILLS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT)
+
+# What a status says by itself. Not 0, which alone is no success, nor 1, which Python gives for anything.
+_REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
+
+_LOGGED = (
+    (
+        Diagnosis.TOO_LARGE,
+        "the device ran out of memory",
+        re.compile(
+            r"OOM when allocating|Allocator \([^)]*\) ran out of memory trying to allocate|cuMemAllocAsync failed"
+            r"|CU(DNN|BLAS)_STATUS_ALLOC_FAILED|Dst tensor is not initialized",
+            re.I,
+        ),
+    ),
+    (Diagnosis.DISK, "the disk is full", re.compile(r"No space left on device")),
+    (
+        Diagnosis.HOST,
+        "the host ran out of memory",
+        re.compile(r"std::bad_alloc|Cannot allocate memory|\bMemoryError\b"),
+    ),
+)
 _NOT_A_FAILURE = re.compile(r"The caller indicates that this is not a failure")
-_HOST_MEMORY = re.compile(r"std::bad_alloc|Cannot allocate memory|MemoryError")
