@@ -2,6 +2,8 @@
 
 import dataclasses
 import hashlib
+import ipaddress
+import math
 import os
 import shlex
 import socket
@@ -15,6 +17,8 @@ from typing import Any, Self
 __all__ = ["Settings", "SettingsError"]
 
 PREFIX = "DOWNSHIFT_"
+_LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+_LONGEST_HOST = 64  # as the database keeps it, and the kernel
 _LONGEST_SOCKET_PATH = 100  # the kernel's limit is 107 bytes
 
 
@@ -61,14 +65,24 @@ class Settings:
         self._check()
 
     def _check(self) -> None:
-        if "/" in self.host:
-            raise SettingsError(f"{PREFIX}HOST: a plain name, got {self.host!r}")
-        for name in ("poll_s", "heartbeat_s", "lease_s", "max_body_kb", "max_upload_mb", "max_steps"):
+        if not self.host or "/" in self.host or len(self.host) > _LONGEST_HOST:
+            raise SettingsError(f"{PREFIX}HOST: a plain name of at most {_LONGEST_HOST} letters, got {self.host!r}")
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type in (int, float) and not (math.isfinite(value) and value >= 0):
+                raise SettingsError(f"{PREFIX}{field.name.upper()}: a number from 0 up, got {value}")
+        for name in ("poll_s", "heartbeat_s", "lease_s", "hang_s", "max_body_kb", "max_upload_mb", "max_steps"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{PREFIX}{name.upper()}: must be above 0, got {getattr(self, name)}")
         if self.lease_s < 3 * self.heartbeat_s:
             raise SettingsError(f"{PREFIX}LEASE_S: at least three heartbeats ({3 * self.heartbeat_s} s)")
-        if not self.authentication and not self.is_loopback:
+        if self.log_level.lower() not in _LOG_LEVELS:
+            raise SettingsError(f"{PREFIX}LOG_LEVEL: one of {', '.join(_LOG_LEVELS)}, got {self.log_level!r}")
+        try:
+            shlex.split(self.trainer)
+        except ValueError as error:
+            raise SettingsError(f"{PREFIX}TRAINER: a command, got {self.trainer!r} ({error})") from None
+        if not self.is_loopback and not self.authentication:
             raise SettingsError(
                 f"{PREFIX}BIND: {self.bind} can be reached from other machines, and {PREFIX}AUTHENTICATION is off: "
                 f"turn it on, or bind to 127.0.0.1"
@@ -107,7 +121,10 @@ class Settings:
     @property
     def is_loopback(self) -> bool:
         host = self.address[0]
-        return host in ("localhost", "::1") or host.startswith("127.")
+        try:
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:  # a name, and who knows where it leads
+            return False
 
     @property
     def is_embedded_broker(self) -> bool:
