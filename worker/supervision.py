@@ -76,8 +76,8 @@ class Supervision:
         return 0
 
     def _watch(self, trainer_exit: "_Exit") -> bool:
-        held = True
-        beat_at = ingest_at = 0.0
+        held = self._beat(True)
+        beat_at, ingest_at = time.monotonic() + self._settings.heartbeat_s, 0.0
         while not trainer_exit.wait(_TICK_S):
             now = time.monotonic()
             if now >= beat_at:
