@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api import pages, problems
 from api.body import BodyLimit
-from api.context import Context
+from api.context import Context, known_query_only
 from api.edge import Edge
 from api.gate import PUBLIC, Gate
 from api.routes import attempts, events, files, health, jobs, supplies, tokens
@@ -50,7 +50,11 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
 
 
 def _v1() -> APIRouter:
-    router = APIRouter(prefix="/v1", responses=problems.documented(400, 401, 403, 413, 415))
+    router = APIRouter(
+        prefix="/v1",
+        dependencies=[Depends(known_query_only)],
+        responses=problems.documented(400, 401, 403, 413, 415),
+    )
     for module in (jobs, attempts, files, events, supplies, tokens):
         router.include_router(module.router)
     return router

@@ -108,16 +108,14 @@ class SubmitBody(JobFields):
         return self
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
 class CloneBody(JobFields):
     """What the copy has otherwise. What is left out stays as it is."""
 
-    dataset: Name | None = Field(default=None, examples=["shapes"])
-
-    @model_validator(mode="after")
-    def _keeps_a_dataset(self) -> Self:
-        if "dataset" in self.model_fields_set and self.dataset is None:
-            raise ValueError("dataset cannot be taken away; leave it out to keep it")
-        return self
+    dataset: Name = Field(default="", examples=["shapes"], json_schema_extra=_without_default)
 
 
 class EditBody(Body):
@@ -125,9 +123,9 @@ class EditBody(Body):
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
 
-    name: Line = Field(default="", examples=["cones, second try"])
-    notes: Text = Field(default="", examples=["for the meeting on Friday"])
-    priority: int = Field(default=0, ge=-100, le=100, examples=[5])
+    name: Line = Field(default="", examples=["cones, second try"], json_schema_extra=_without_default)
+    notes: Text = Field(default="", examples=["for the meeting on Friday"], json_schema_extra=_without_default)
+    priority: int = Field(default=0, ge=-100, le=100, examples=[5], json_schema_extra=_without_default)
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:

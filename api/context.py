@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import Depends, Header, Path, Request
 
 from services.accounts import Principal
-from services.errors import Unauthenticated
+from services.errors import Fault, Invalid, Unauthenticated
 from services.settings import Settings
 from services.store.engine import Store
 
-__all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId"]
+__all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId", "known_query_only"]
 
 LARGEST_ID = 2**53 - 1  # what JavaScript can count to
 
@@ -31,6 +31,15 @@ def _principal(request: Request) -> Principal:
     if not isinstance(principal, Principal):  # the gate was not passed: nobody is let in by mistake
         raise Unauthenticated("a token is needed")
     return principal
+
+
+def known_query_only(request: Request) -> None:
+    """A filter with a slip in its name would be no filter at all. Raises Invalid."""
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    unknown = sorted(set(request.query_params) - set(known))
+    if unknown:
+        there = f"there are {', '.join(known)}" if known else "there are none here"
+        raise Invalid([Fault(name, f"no such parameter; {there}") for name in unknown])
 
 
 Here = Annotated[Context, Depends(_context)]

@@ -150,7 +150,7 @@ def _not_valid(request: Request, error: Exception) -> JSONResponse:
     found = error.errors()
     if any(item["type"] == "json_invalid" for item in found):
         return problem(request.scope, "bad_json", f"the body cannot be read: {found[0]['ctx']['error']}")
-    faults = [Fault(_field(item["loc"]), str(item["msg"])) for item in found]
+    faults = [Fault(_field(item["loc"]), str(item["msg"]).removeprefix("Value error, ")) for item in found]
     detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:3])
     return problem(request.scope, "invalid", detail, faults=faults)
 

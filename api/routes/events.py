@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -28,7 +28,19 @@ _open = 0
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events; each has a number, a kind and JSON",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {
+            "text/event-stream": {
+                "itemSchema": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "event": {"type": "string"},
+                        "data": {"type": "string", "contentMediaType": "application/json"},
+                    },
+                    "required": ["id", "event", "data"],
+                }
+            }
+        },
     }
 }
 
@@ -37,21 +49,20 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-@router.get("/jobs/{job_id}/events", response_class=EventStream, responses={**_STREAM, **documented(404, 429)})
+@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **documented(404, 429)})
 async def follow(
     job_id: JobId,
     here: Here,
     caller: Caller,
     last_event_id: Annotated[
-        int | None, Header(ge=0, le=LARGEST_ID, description="the last one seen: those after it are sent")
-    ] = None,
+        int, Header(ge=0, le=LARGEST_ID, description="the last one seen: those after it are sent")
+    ] = 0,
 ) -> EventStream:
     """What has happened, then what happens, until the job has ended. Reconnecting with Last-Event-ID misses nothing."""
-    after = last_event_id or 0
     if _open >= _MOST_STREAMS:
         raise TooMany(f"{_MOST_STREAMS} event streams are open, which is the limit; try again later")
-    first = await run_in_threadpool(queries.list_events, here.store, caller, job_id, after, _BATCH)
-    return EventStream(_stream(here, caller, job_id, after, first))
+    first = await run_in_threadpool(queries.list_events, here.store, caller, job_id, last_event_id, _BATCH)
+    return EventStream(_stream(here, caller, job_id, last_event_id, first))
 
 
 async def _stream(here: Context, caller: Principal, job_id: int, after: int, page: EventPage) -> AsyncIterator[str]:

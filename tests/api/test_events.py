@@ -13,9 +13,8 @@ from tests.api.service import Service, expect_problem
 
 
 def parse(text: str) -> list[dict[str, Any]]:
-    blocks = [
-        dict(line.split(": ", 1) for line in block.splitlines()) for block in text.split("\n\n") if "id: " in block
-    ]
+    told = [block for block in text.split("\n\n") if "id: " in block]
+    blocks = [dict(line.split(": ", 1) for line in block.splitlines()) for block in told]
     for block in blocks:
         data = json.loads(block["data"])
         assert (str(data["id"]), data["kind"]) == (block["id"], block["event"])

@@ -104,17 +104,17 @@ def test_what_is_shown_in_a_browser_is_an_image_or_is_saved(service: Service, jo
         "export",
         "export/",
         "export/nothing",
-        "export/../attempt-1/attempt.json",
+        "export/%2e%2e/attempt-1/attempt.json",
         "export/..%2f..%2f..%2fadmin-token",
         "..%2f..%2fadmin-token",
         "%2e%2e/%2e%2e/admin-token",
         "export/%2fetc%2fpasswd",
         "/etc/passwd",
-        "export/./saved_model/saved_model.pb",
+        "export/%2e/saved_model/saved_model.pb",
         "export//saved_model/saved_model.pb",
         "export/%00",
         "export/" + "x" * 300,
-        "attempt-1/samples/../attempt.json",
+        "attempt-1/samples/%2e%2e/attempt.json",
         "attempt-99/train.log",
     ],
 )
@@ -136,9 +136,8 @@ def test_no_link_leads_out(service: Service, job: int) -> None:
         expect_problem(service.get(f"/v1/jobs/{job}/artifacts/{name}"), 404)
     assert service.get(f"/v1/jobs/{job}/logs?tail=5").text == ""
     listed = [item["name"] for item in service.get(f"/v1/jobs/{job}/artifacts").json()["items"]]
-    assert not {"export/link", "export/home", "checkpoints/admin-token", "export/pipe", "attempt-2/train.log"} & set(
-        listed
-    )
+    for name in ("export/link", "export/home", "checkpoints/admin-token", "export/pipe", "attempt-2/train.log"):
+        assert name not in listed
     archive = service.get(f"/v1/jobs/{job}/artifacts/export.tar.gz").content
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
         assert len(opened.getnames()) == 1

@@ -209,6 +209,13 @@ def test_a_wrong_query_is_refused_and_the_field_is_named(service: Service, query
     assert problem["errors"][0]["field"].startswith(query.partition("=")[0])
 
 
+@pytest.mark.parametrize("path", ["/v1/jobs?stat=failed", "/v1/queue?limt=3", "/v1/jobs/1?x", "/v1/models?q=d0"])
+def test_a_parameter_with_a_slip_in_its_name_is_told(service: Service, path: str) -> None:
+    service.job()
+    problem = expect_problem(service.get(path), 422, "invalid")
+    assert "no such parameter" in problem["errors"][0]["message"]
+
+
 def test_queue_positions_follow_priority_and_then_arrival(service_on_each: Service) -> None:
     service = service_on_each
     low, first, second = service.job(priority=-1), service.job(), service.job()

@@ -1,0 +1,115 @@
+"""The OpenAPI against the service: schemathesis makes up requests, right and wrong ones, and believes the document."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from api.app import create_app
+from api.context import LARGEST_ID
+from api.routes import events
+from services.domain import catalogue
+from services.domain.states import State
+from services.settings import Settings
+from services.store.engine import Store
+from tests.api.service import Service
+
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_EXAMPLES = 12  # of each operation, beside those that walk the limits of each field
+
+
+@pytest.fixture(scope="module")
+def busy_service(tmp_path_factory: pytest.TempPathFactory, empty_database: Path, sample: Path) -> Iterator[Service]:
+    """Jobs in every state, with attempts, series and files, so that requests get past "there is no such job"."""
+    home = tmp_path_factory.mktemp("busy") / "home"
+    home.mkdir()
+    (home / "downshift.db").write_bytes(empty_database.read_bytes())
+    store = Store.open(f"sqlite:///{home}/downshift.db")
+    with contextlib.closing(store), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(events, "LONGEST_S", 0.0)  # what has happened, and then the end
+        service = Service(home, store, sample, max_jobs_per_user=10_000)
+        for number, state in enumerate(State):
+            service.job("admin", state, attempts=number % 3, name=f"job {state}")
+        service.device(leased_to=2)
+        patch.setattr(door, "app", service.app)
+        yield service
+
+
+class Door:
+    """The schema is read when tests are collected; the service behind it is there when they run."""
+
+    def __init__(self) -> None:
+        self.app: Any = create_app(Settings(database_url="sqlite://"))
+
+    async def __call__(self, *call: Any) -> None:
+        await self.app(*call)
+
+
+door = Door()
+schema = schemathesis.openapi.from_asgi(
+    "/openapi.json",
+    door,
+    config=SchemathesisConfig(
+        projects=ProjectsConfig(
+            default=ProjectConfig(
+                generation=GenerationConfig(deterministic=True, max_examples=_EXAMPLES, with_security_parameters=False)
+            )
+        )
+    ),
+)
+
+
+@schema.hook
+def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> Any:
+    """Numbers that would be right for some job become the numbers of jobs that there are."""
+    for name, count in (("job_id", len(State)), ("number", 2)):
+        value = (path_parameters or {}).get(name)
+        if type(value) is int and 1 <= value <= LARGEST_ID and path_parameters:
+            path_parameters[name] = 1 + value % count
+    return path_parameters
+
+
+@schema.hook
+def map_body(context: Any, body: Any) -> Any:
+    """Names that have the form of one become names that there are: what lies behind them is worth a look too."""
+    if isinstance(body, dict) and "scopes" not in body:
+        for name, known in (("dataset", ["shapes"]), ("model", sorted(catalogue.MODELS))):
+            value = body.get(name)
+            if isinstance(value, str) and _NAME.fullmatch(value):
+                body[name] = known[len(value) % len(known)]
+    return body
+
+
+# What is sent to these can have the right form and yet name what is not there.
+_JUDGE_MORE_THAN_FORM = {
+    "GET /v1/jobs",
+    "POST /v1/jobs",
+    "POST /v1/estimate",
+    "PATCH /v1/jobs/{job_id}",
+    "POST /v1/jobs/{job_id}/clone",
+    "POST /v1/tokens",
+}
+
+
+@schema.parametrize()
+@settings(
+    max_examples=_EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_the_service_does_what_its_openapi_says(case: Any, busy_service: Service) -> None:
+    judged = case.operation.label in _JUDGE_MORE_THAN_FORM
+    case.call_and_validate(
+        headers={"Authorization": f"Bearer {busy_service.tokens['admin']}"},
+        excluded_checks=[positive_data_acceptance] if judged else [],
+    )
