@@ -92,6 +92,9 @@ class Api:
     def text(self, path: str) -> str:
         return self._ask("GET", path).text
 
+    def content(self, path: str) -> bytes:
+        return self._ask("GET", path).content
+
     def post(self, path: str, body: Mapping[str, Any] | None = None, key: str | None = None) -> Any:
         """With a key, safe to be sent twice."""
         return self._ask("POST", path, json=body, headers={"Idempotency-Key": key} if key else {}).json()

@@ -3,6 +3,7 @@
 import dataclasses
 import http.client
 import json
+import re
 import shlex
 import signal
 import sys
@@ -63,13 +64,28 @@ def run(settings: Settings, console: Console, programs: Programs | None = None) 
 def service_programs(settings: Settings) -> list[Program]:
     """In the order of their start."""
     environment = settings.to_environment()
-    worker = Program("worker", [sys.executable, "-m", "worker"], environment, grace_s=15)
+    worker = Program("worker", [sys.executable, "-m", "worker"], environment, tidy=tidy, grace_s=15)
     # Every answer it has given is in the database: nothing is lost by an end without a goodbye.
-    api = Program("api", [sys.executable, "-m", "api"], environment, dies_by=signal.SIGKILL, grace_s=5)
+    api = Program("api", [sys.executable, "-m", "api"], environment, tidy=tidy, dies_by=signal.SIGKILL, grace_s=5)
     if not settings.is_embedded_broker:
         return [worker, api]
     private_redis.end_former(settings)
     return [private_redis.program(settings), worker, api]
+
+
+# What the launcher says itself, in one line, and what was not asked for by anybody but the launcher.
+_CHATTER = re.compile(
+    r"uvicorn\.error: (Started server|Waiting for|Application (startup|shutdown)|Uvicorn running|Shutting|Finished)"
+    r"|alembic\.runtime\.migration: (Context impl|Will assume)"
+    r"|GET /readyz 200"
+    r"|^Task downshift\.dispatch\[[^]]*\] (received|succeeded)"
+    r"|Warm shutdown"
+)
+
+
+def tidy(line: str) -> str | None:
+    """A line of the api or the worker as the log shows it."""
+    return line if line.strip() and not _CHATTER.search(line) else None
 
 
 def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: Console) -> bool:

@@ -176,3 +176,30 @@ def test_without_authentication_no_token_is_spoken_of(tmp_path: Path) -> None:
     said = running.welcome(Settings(home=tmp_path, authentication=False), "http://127.0.0.1:8080", token=None)
 
     assert "token" not in said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I uvicorn.error: Uvicorn running on http://127.0.0.1:8080 (Press CTRL+C to quit)",
+        "I api.access: GET /readyz 200 51 ms",
+        "Task downshift.dispatch[3a7fff86] succeeded in 0.002s: None",
+        "",
+    ],
+)
+def test_chatter_is_left_out_of_the_log(line: str) -> None:
+    assert running.tidy(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E uvicorn.error: [Errno 98] error while attempting to bind on address",
+        "I api.access: GET /readyz 503 51 ms",
+        "I api.access: POST /v1/jobs 202 12 ms",
+        "Task downshift.dispatch[3a7fff86] raised unexpected: ValueError",
+        "  File 'x.py', line 1",
+    ],
+)
+def test_what_somebody_has_to_know_is_not(line: str) -> None:
+    assert running.tidy(line) == line
