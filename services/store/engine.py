@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from services.settings import SettingsError
@@ -55,6 +56,8 @@ def _available() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError) as error:
         raise StoreUnavailable(str(error.orig or error)) from error
+    except PoolTimeout as error:
+        raise StoreUnavailable("all connections to the database are in use") from error
 
 
 def make_engine(url: str) -> Engine:

@@ -1,0 +1,113 @@
+"""The migrations on both databases: there, back and there again with rows in the tables, and by two at once."""
+
+import datetime
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Engine, func, inspect, select, text
+
+from services.store import migrate
+from services.store.engine import Store, make_engine
+from services.store.models import Base
+
+ROOT = Path(__file__).parents[2]
+NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+
+
+def filled(column: Any) -> Any:
+    """A value for any column, so that a table that comes later is in these tests as well."""
+    kind = column.type.python_type if not hasattr(column.type, "impl_instance") else datetime.datetime
+    return {str: "x", int: 1, float: 0.5, bool: True, object: {"a": 1}, datetime.datetime: NOW}[kind]
+
+
+def fill(engine: Engine) -> None:
+    """One row in every table."""
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        for table in Base.metadata.sorted_tables:
+            connection.execute(table.insert(), {column.name: filled(column) for column in table.columns})
+
+
+def counts(engine: Engine) -> dict[str, int]:
+    with engine.connect() as connection:
+        return {
+            table.name: connection.scalar(select(func.count()).select_from(table)) or 0
+            for table in Base.metadata.sorted_tables
+        }
+
+
+@pytest.fixture
+def engine(database_url: str) -> Any:
+    made = make_engine(database_url)
+    yield made
+    made.dispose()
+
+
+def test_up_down_and_up_again_with_rows_in_every_table(engine: Engine) -> None:
+    assert not migrate.is_current(engine)
+    migrate.upgrade(engine)
+    assert migrate.is_current(engine)
+    fill(engine)
+    assert set(counts(engine).values()) == {1}
+    migrate.downgrade(engine)
+    assert not migrate.is_current(engine)
+    assert set(inspect(engine).get_table_names()) <= {"alembic_version"}
+    migrate.upgrade(engine)
+    assert migrate.is_current(engine)
+    assert set(counts(engine).values()) == {0}
+    fill(engine)
+
+
+def test_a_second_upgrade_finds_nothing_to_do_and_keeps_every_row(engine: Engine) -> None:
+    migrate.upgrade(engine)
+    fill(engine)
+    migrate.upgrade(engine)
+    assert set(counts(engine).values()) == {1}
+
+
+def test_the_migrated_schema_is_the_models(engine: Engine) -> None:
+    migrate.upgrade(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_failed_upgrade_leaves_nothing_behind(engine: Engine) -> None:
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        connection.execute(text("CREATE TABLE leases (id INTEGER)"))  # in the way of the migration
+    with pytest.raises(Exception, match="leases"):
+        migrate.upgrade(engine)
+    assert set(inspect(engine).get_table_names()) <= {"leases", "alembic_version"}
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        connection.execute(text("DROP TABLE leases"))
+    migrate.upgrade(engine)
+    assert migrate.is_current(engine)
+
+
+MIGRATE = """
+import sys, time
+from services.store import migrate
+from services.store.engine import make_engine
+engine = make_engine(sys.argv[1])
+time.sleep(max(0, float(sys.argv[2]) - time.time()))
+migrate.upgrade(engine)
+assert migrate.is_current(engine)
+"""
+
+
+def test_several_processes_migrate_at_once(database_url: str) -> None:
+    begin = str(time.time() + 2.0)  # after their imports
+    processes = [
+        subprocess.Popen([sys.executable, "-c", MIGRATE, database_url, begin], cwd=ROOT, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    ends = [process.communicate(timeout=60)[1].decode() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], ends
+    store = Store.open(database_url)
+    fill(store.engine)
+    store.close()
