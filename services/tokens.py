@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from services.accounts import Principal, Scope, including, listed, new_token
@@ -45,7 +44,7 @@ def create(
     _check(principal, wanted)
     try:
         return _create(store, principal, wanted, idempotency_key)
-    except IntegrityError:  # the same key a moment earlier: what it made is there now
+    except idempotency.KeyTaken:  # the same key a moment earlier: what it made is there now
         return _create(store, principal, wanted, idempotency_key)
 
 

@@ -1,0 +1,31 @@
+"""A list of many jobs costs no more queries than a list of one."""
+
+import pytest
+
+from services import queries
+from services.domain.states import State
+from tests.api.service import Service
+from tests.counting import counted
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/queue"])
+def test_the_number_of_queries_does_not_grow_with_the_list(service: Service, path: str) -> None:
+    def cost() -> int:
+        with counted(service.store) as asked:
+            assert service.get(path).status_code == 200
+        return len(asked)
+
+    for owner in ("anna", "bert"):
+        service.job(owner)
+        service.job(owner, State.RUNNING, attempts=1)
+    few = cost()
+    for _ in range(5):
+        service.job()
+        service.job(state=State.RUNNING, attempts=1)
+        service.job("bert", State.FAILED)
+    assert cost() == few <= 6
+
+
+def test_no_jobs_are_no_page_and_no_next(service: Service) -> None:
+    page = queries.list_jobs(service.store, service.principals["vera"], limit=10)
+    assert (page.items, page.before) == ([], None)

@@ -1,0 +1,27 @@
+"""How often the database is asked."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event
+
+from services.store.engine import Store
+
+__all__ = ["counted"]
+
+
+@contextmanager
+def counted(store: Store) -> Iterator[list[str]]:
+    """The SELECTs that are made meanwhile."""
+    seen: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        if statement.startswith("SELECT"):
+            seen.append(statement)
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(store.engine, "before_cursor_execute", note)

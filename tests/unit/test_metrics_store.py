@@ -1,0 +1,107 @@
+"""Series in the database: kept once, thinned there, by few queries."""
+
+import datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.store import metrics
+from services.store.engine import Store
+from services.store.metrics import Value
+from services.store.models import Job, User
+from tests.counting import counted
+
+NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+def values(pairs: dict[int, float], name: str = "loss") -> list[Value]:
+    return [Value(name, step, value, NOW) for step, value in pairs.items()]
+
+
+@pytest.fixture
+def job(store: Store) -> int:
+    with store.transaction() as session:
+        session.add(User(id=1, name="u", role="member", created_at=NOW))
+        session.flush()
+        session.add(
+            Job(
+                id=7,
+                owner_id=1,
+                name="n",
+                state="running",
+                model="m",
+                dataset="d",
+                request={},
+                policy={},
+                base_config="",
+                asked={},
+                plan={},
+                planned={},
+                steps=1,
+                created_at=NOW,
+                queued_at=NOW,
+            )
+        )
+    return 7
+
+
+def test_values_that_are_read_again_are_kept_once(store: Store, job: int) -> None:
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values({1: 5.0, 2: 4.0}))
+        metrics.record(session, job, 1, values({2: 3.0, 3: 2.0}))
+        metrics.record(session, job, 1, [*values({4: 9.0}), *values({4: 1.0})])
+        metrics.record(session, job, 1, [])
+    with store.reading() as session:
+        found = metrics.series(session, job, ["loss"], 100)
+    assert [(bucket.step, bucket.mean) for bucket in found] == [(1, 5.0), (2, 3.0), (3, 2.0), (4, 1.0)]
+
+
+def test_attempts_are_series_of_their_own(store: Store, job: int) -> None:
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values({1: 1.0, 2: 2.0}))
+        metrics.record(session, job, 2, values({2: 3.0}))
+        metrics.record(session, job, 2, values({2: 0.1}, "rate"))
+    with store.reading() as session:
+        assert list(metrics.names_of_job(session, job)) == ["loss", "rate"]
+        found = metrics.series(session, job, ["loss", "rate", "nothing"], 1)
+        assert metrics.series(session, job, [], 10) == []
+        assert metrics.series(session, 99, ["loss"], 10) == []
+    assert [(bucket.name, bucket.attempt, bucket.step) for bucket in found] == [
+        ("loss", 1, 2),
+        ("loss", 2, 2),
+        ("rate", 2, 2),
+    ]
+
+
+def test_a_long_series_costs_two_queries_and_keeps_its_spike(store: Store, job: int) -> None:
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values(dict.fromkeys(range(0, 60000, 5), 1.0) | {31_415: 99.0}))
+    with counted(store) as asked, store.reading() as session:
+        found = metrics.series(session, job, ["loss"], 500)
+    assert len(asked) == 2
+    assert len(found) <= 500
+    assert max(bucket.high for bucket in found) == 99.0
+    assert min(bucket.low for bucket in found) == 1.0
+    assert found[-1].step == 59_995
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    series=st.dictionaries(st.integers(0, 10**12), st.floats(-1e30, 1e30), min_size=1, max_size=30),
+    max_points=st.integers(1, 12),
+)
+def test_thinning_keeps_order_limits_and_ends(
+    store: Store, job: int, series: dict[int, float], max_points: int
+) -> None:
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values(series))
+        found = metrics.series(session, job, ["loss"], max_points)
+        session.rollback()
+    steps = [bucket.step for bucket in found]
+    assert len(found) <= max_points
+    assert steps == sorted(set(steps))
+    assert steps[-1] == max(series)
+    assert min(bucket.low for bucket in found) == min(series.values())
+    assert max(bucket.high for bucket in found) == max(series.values())
+    assert all(bucket.low <= bucket.high for bucket in found)
