@@ -1,5 +1,6 @@
 """What a trainer reports (`events.jsonl`) becomes rows: series of metrics, events for people, progress of the job.
 
+Nothing that stands in the file stops the reading: what is no event is passed over, what no database keeps is left out.
 Read in batches from where the last one ended; the position is kept in the transaction that keeps the rows, so a
 supervisor that dies between two batches loses and doubles nothing.
 """
@@ -22,13 +23,14 @@ from services.store.models import Attempt, Job
 __all__ = ["ingest"]
 
 _BATCH_BYTES = 1024 * 1024
-_LONGEST_NAME = 96
+_LONGEST_NAME, _LONGEST_PHASE = 96, 32  # as the database keeps them
+_DEEPEST = 8  # levels of an event that are kept
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Line:
-    kind: str
+    kind: EventKind
     at: datetime.datetime
     data: dict[str, Any]
 
@@ -64,30 +66,50 @@ def ingest(store: Store, job_id: int, number: int, token: str, attempt_dir: Path
 
 
 def _read_from(path: Path, position: int) -> bytes:
-    """Whole lines only: the last one may still be in the writing."""
+    """Whole lines only: the last one may still be in the writing. One that fills a batch by itself is no event."""
     try:
         with path.open("rb") as file:
             file.seek(position)
             text = file.read(_BATCH_BYTES)
-    except FileNotFoundError:
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError):
+            _log.warning("%s cannot be read: %s", path, error)
         return b""
-    return text[: text.rfind(b"\n") + 1]
+    end = text.rfind(b"\n") + 1
+    return text[:end] if end or len(text) < _BATCH_BYTES else text
 
 
 def _parse(text: bytes) -> Iterator[_Line]:
     for line in text.splitlines():
         try:
-            values = json.loads(line)
-            kind, seconds = str(values.pop("kind")), float(values.pop("time"))
+            values = _clean(json.loads(line))
+            kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
             yield _Line(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
-        except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError) as error:
-            _log.warning("passed over a line of %s that is no event (%s)", EVENTS_FILE, error)
+        except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
+            _log.warning("passed over a line of %s that is no event (%s)", EVENTS_FILE, str(error)[:200])
+
+
+def _clean(value: Any, depth: int = 0) -> Any:
+    """Without what PostgreSQL, SQLite or JSON itself does not know: NaN and infinity, NUL, halves of characters."""
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {_text(name): _clean(item, depth + 1) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item, depth + 1) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(value: str) -> str:
+    return value.replace("\0", "").encode(errors="replace").decode()
 
 
 def _values(line: _Line) -> Iterator[Value]:
     data = line.data
-    step = data.get("step")
-    if not isinstance(step, int):
+    step = _count(data.get("step"))
+    if step is None:
         return
     found: dict[str, Any] = {}
     if line.kind == EventKind.STEP:
@@ -104,25 +126,38 @@ def _values(line: _Line) -> Iterator[Value]:
     elif line.kind == EventKind.EVAL:
         found = dict(_part(data, "metrics"))
     for name, value in found.items():
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            yield Value(str(name)[:_LONGEST_NAME], step, float(value), line.at)
+        number = _number(value)
+        if number is not None:
+            yield Value(name[:_LONGEST_NAME], step, number, line.at)
 
 
 def _progress(job: Job, attempt: Attempt, line: _Line) -> None:
     data = line.data
-    step = data.get("step")
-    if isinstance(step, int):
+    step = _count(data.get("step"))
+    if step is not None:
         attempt.step = job.step = step
     if line.kind == EventKind.PHASE and isinstance(data.get("phase"), str):
-        attempt.phase = data["phase"][:32]
+        attempt.phase = data["phase"][:_LONGEST_PHASE]
     elif line.kind == EventKind.STEP:
-        peak = _part(data, "device").get("peak")
-        if isinstance(peak, int):
+        peak = _count(_part(data, "device").get("peak"))
+        if peak is not None:
             attempt.peak_bytes = max(peak, attempt.peak_bytes or 0)
-        if isinstance(data.get("step_s"), int | float):
-            attempt.step_s = float(data["step_s"])
-    elif line.kind == EventKind.CHECKPOINT and isinstance(step, int):
+        attempt.step_s = _number(data.get("step_s")) or attempt.step_s
+    elif line.kind == EventKind.CHECKPOINT and step is not None:
         attempt.saved_step = step
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def _number(value: Any) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
