@@ -132,10 +132,11 @@ def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
 def _cancel(api: Api, job_id: int, progress: Progress) -> None:
     """So that no training is left behind. A second interrupt leaves it at that."""
     progress.show(f"cancelling job {job_id}")
-    api.post(f"/v1/jobs/{job_id}/cancel")
     deadline = time.monotonic() + _CANCEL_S
-    while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
-        time.sleep(_POLL_S)
+    with contextlib.suppress(DemoFailed):  # there is a better reason to be told
+        api.post(f"/v1/jobs/{job_id}/cancel")
+        while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
 
 
 def _is_watched() -> bool:

@@ -139,7 +139,12 @@ class Manager:
         sender.setblocking(False)
         numbers = (*STOP_SIGNALS, signal.SIGCHLD)
         former_fd = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-        former = {number: signal.signal(number, _ignore) for number in numbers}
+        # nohup's wish is respected: what is ignored stays ignored, but for Ctrl-C, which shells ignore unasked.
+        former = {
+            number: signal.signal(number, _ignore)
+            for number in numbers
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+        }
         self._selector.register(receiver, selectors.EVENT_READ)
         try:
             yield

@@ -1,5 +1,6 @@
 """One line that says how far it is: rewritten in place on a terminal, now and then in a file."""
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable
@@ -33,5 +34,6 @@ class Progress:
         self._write(clear + "".join(f"{plain(line)}\n" for line in text.split("\n")))
 
     def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        with contextlib.suppress(OSError):  # nobody reads any more: what was begun is still brought to its end
+            self._stream.write(text)
+            self._stream.flush()

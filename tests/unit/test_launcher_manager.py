@@ -161,6 +161,20 @@ def test_a_signal_asks_to_stop_and_a_second_one_does_not_wait(log: Log) -> None:
     assert log.lines[-1] == "downshift | api does not end: killing it"
 
 
+def test_a_terminal_that_closes_asks_to_stop_unless_nohup_was_asked_for(log: Log) -> None:
+    with Manager(Console(log)) as manager:
+        os.kill(os.getpid(), signal.SIGHUP)
+        turn_until(manager, lambda: manager.stop_asked)
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Manager(Console(log)) as manager:
+            os.kill(os.getpid(), signal.SIGHUP)
+            manager.turn(0.2)
+            assert not manager.stop_asked
+    finally:
+        signal.signal(signal.SIGHUP, former)
+
+
 def test_what_a_program_left_in_its_group_ends_with_it_and_what_left_the_group_goes_on(
     manager: Manager, log: Log
 ) -> None:
