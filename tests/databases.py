@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -55,8 +56,13 @@ def new_database(server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with postgres_server(tmp_path_factory.mktemp("pg")) as address:
+def postgres() -> Iterator[str]:
+    # Not below pytest's own folder: as root the server is another user, and every pytest that starts on this machine
+    # closes that folder to others.
+    with (
+        tempfile.TemporaryDirectory(prefix="downshift-pg-", ignore_cleanup_errors=True) as folder,
+        postgres_server(Path(folder, "data")) as address,
+    ):
         yield address
 
 
