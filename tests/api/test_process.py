@@ -1,0 +1,91 @@
+"""`python -m api` as a process: what it says when it cannot start, how it serves, and that it ends."""
+
+import contextlib
+import dataclasses
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from services.settings import Settings
+from tests.api.service import Service
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    return {**os.environ, **settings.to_environment()}
+
+
+@contextmanager
+def serving(settings: Settings, log: Path) -> Iterator[httpx.Client]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "api"], cwd=ROOT, env=environment(settings), stdout=output, stderr=output
+        )
+    try:
+        with httpx.Client(base_url=f"http://{settings.bind}", timeout=30) as client:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    client.get("/healthz")
+                    break
+                except httpx.TransportError:
+                    assert process.poll() is None, log.read_text()
+                    assert time.monotonic() < deadline, log.read_text()
+                    time.sleep(0.05)
+            yield client
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) in (0, -signal.SIGTERM)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_it_says_what_to_do_where_the_tables_are_missing(tmp_path: Path) -> None:
+    started = subprocess.run(
+        [sys.executable, "-m", "api"],
+        cwd=ROOT,
+        env=environment(Settings(home=tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert started.returncode == 2
+    assert "run python -m services.setup" in started.stderr
+    assert "Traceback" not in started.stderr
+
+
+def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_path: Path) -> None:
+    settings = dataclasses.replace(service.settings, bind=f"127.0.0.1:{free_port()}")
+    log = tmp_path / "api.log"
+    job, token = service.job(), service.tokens["anna"]
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(serving(settings, log))
+        assert client.get("/v1/jobs").status_code == 401
+        assert [item["id"] for item in client.get("/v1/jobs", headers=headers).json()["items"]] == [job]
+        assert client.get("/readyz").json()["status"] == "ready"
+        pieces = (b" " * 1024 for _ in range(settings.max_body_kb + 10))
+        refused = client.post("/v1/jobs", headers=headers, content=pieces)
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+        assert "server" not in refused.headers
+        listening = client.send(client.build_request("GET", f"/v1/jobs/{job}/events", headers=headers), stream=True)
+        assert next(listening.iter_lines()) == "retry: 2000"
+    lines = log.read_text().splitlines()
+    assert any("GET /v1/jobs 401" in line for line in lines), lines
+    assert token not in log.read_text()
