@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import threading
 
 import uvicorn
 
@@ -9,6 +10,7 @@ from api.app import create_app
 from services.health import readiness
 from services.settings import Settings, SettingsError
 from services.store.engine import Store
+from services.warm_up import warm_up
 
 _STREAMS_END_S = 3  # event streams never end by themselves; a restart does not wait for them
 
@@ -27,6 +29,8 @@ def main() -> int:
         what = "the tables are not up to date" if found.database else "the database does not answer"
         print(f"api: {what}: run python -m services.setup", file=sys.stderr)
         return 2
+    # The first to submit should not wait for what can be loaded before.
+    threading.Thread(target=warm_up, daemon=True).start()
     uvicorn.run(
         create_app(settings, store),
         host=host,

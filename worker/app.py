@@ -18,6 +18,7 @@ from services.settings import Settings
 from services.store import devices as device_rows
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
+from services.warm_up import warm_up
 from worker import places
 from worker.devices import DeviceReading, Devices, family, others, parse_devices
 from worker.dispatch import dispatch
@@ -141,8 +142,9 @@ def dispatch_task() -> None:
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
-def _forget_the_parents(**_: Any) -> None:
-    _process.clear()
+def _begin_process(**_: Any) -> None:
+    _process.clear()  # what was the parent's
+    warm_up()
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
