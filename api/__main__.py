@@ -2,12 +2,12 @@
 
 import logging
 import sys
-import threading
 
 import uvicorn
 
 from api.app import create_app
 from services.health import readiness
+from services.queue import wake_workers
 from services.settings import Settings, SettingsError
 from services.store.engine import Store
 from services.warm_up import warm_up
@@ -29,8 +29,9 @@ def main() -> int:
         what = "the tables are not up to date" if found.database else "the database does not answer"
         print(f"api: {what}: run python -m services.setup", file=sys.stderr)
         return 2
-    # The first to submit should not wait for what can be loaded before.
-    threading.Thread(target=warm_up, daemon=True).start()
+    # The first to submit should not wait for what can be loaded and connected before. A wake-up too many does no harm.
+    warm_up()
+    wake_workers(settings)
     uvicorn.run(
         create_app(settings, store),
         host=host,
