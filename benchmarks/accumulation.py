@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.datasets import shapes
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from worker.attempts import with_dataset
 
@@ -36,7 +36,7 @@ class Comparison:
     relative_loss_difference: float
 
 
-def compare_updates(model: str, dataset: ShapesDataset, *, batch_norm: str) -> Comparison:
+def compare_updates(model: str, dataset: Dataset, *, batch_norm: str) -> Comparison:
     """`compat.install()` must have been called. `batch_norm`: "frozen" (two-stage only) or "batch statistics"."""
     import tensorflow as tf
 
@@ -53,7 +53,7 @@ def compare_updates(model: str, dataset: ShapesDataset, *, batch_norm: str) -> C
     return Comparison(model, batch_norm, float(difference), abs(halves_loss - whole_loss) / abs(whole_loss))
 
 
-def _deterministic_config(model: str, dataset: ShapesDataset, batch_norm: str) -> Any:
+def _deterministic_config(model: str, dataset: Dataset, batch_norm: str) -> Any:
     config = with_dataset(catalogue.get(model).pipeline_config(dataset.num_classes, (256, 256), BATCH, 100), dataset)
     del config.train_config.data_augmentation_options[:]
     config.train_input_reader.shuffle = False

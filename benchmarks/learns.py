@@ -20,6 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.datasets import shapes
+from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
 from worker.attempts import with_dataset, write_attempt
@@ -43,7 +44,7 @@ LESSONS = (
 )
 
 
-def configure(lesson: Lesson, dataset: shapes.ShapesDataset) -> Any:
+def configure(lesson: Lesson, dataset: Dataset) -> Any:
     config = catalogue.get(lesson.model).pipeline_config(dataset.num_classes, (256, 256), lesson.batch, lesson.steps)
     train = config.train_config
     train.gradient_clipping_by_norm = 10.0
@@ -63,7 +64,7 @@ def configure(lesson: Lesson, dataset: shapes.ShapesDataset) -> Any:
     return with_dataset(config, dataset)
 
 
-def learn(lesson: Lesson, dataset: shapes.ShapesDataset, home: Path) -> tuple[Outcome, float]:
+def learn(lesson: Lesson, dataset: Dataset, home: Path) -> tuple[Outcome, float]:
     spec = AttemptSpec(
         job_dir=str(home / "job"),
         architecture=lesson.model,

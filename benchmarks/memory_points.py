@@ -25,6 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.datasets import shapes
+from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
 from services.domain.memory import MemoryLaw, Point
@@ -96,7 +97,7 @@ class Measured:
         return cls(**values | {"plan": Plan(**values["plan"])})
 
 
-def measure(plan: Plan, dataset: shapes.ShapesDataset, home: Path) -> Measured:
+def measure(plan: Plan, dataset: Dataset, home: Path) -> Measured:
     """Train and evaluate `plan` in a process of its own. Raises where it does not end well."""
     config = catalogue.get(plan.model).pipeline_config(
         dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate

@@ -36,6 +36,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.datasets import shapes
+from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import CONFIG_FILE, EVENTS_FILE, LOG_FILE, SPEC_FILE, AttemptSpec, Device
 from worker.attempts import with_dataset, write_attempt
@@ -132,7 +133,7 @@ def make_attempt(folder: Path, name: str, options: argparse.Namespace) -> Path:
     """An attempt directory of its own job. Both trainers read its pipeline.config, ours its attempt.json too."""
     data = folder / "shapes"
     size = (options.image_size, options.image_size)
-    dataset = shapes.load(data) if data.exists() else shapes.generate(data, train=64, validation=4, size=size)
+    dataset = Dataset.load(data) if data.exists() else shapes.generate(data, train=64, validation=4, size=size)
     model = catalogue.get(options.model)
     config = model.pipeline_config(dataset.num_classes, size, options.batch_size, options.steps)
     spec = AttemptSpec(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
 from services.domain.plans import Plan
@@ -11,14 +11,14 @@ __all__ = ["checkpoint_path", "compose", "with_dataset"]
 
 
 def compose(
-    base: Config, plan: Plan, dataset: ShapesDataset, *, checkpoint: str | None = None, host_memory_mb: int
+    base: Config, plan: Plan, dataset: Dataset, *, checkpoint: str | None = None, host_memory_mb: int
 ) -> Config:
     """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given."""
     config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb)
     return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
 
 
-def with_dataset(config: Config, dataset: ShapesDataset, host_memory_mb: int) -> Config:
+def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int) -> Config:
     """`config` reading `dataset`, with input readers sized to it and to the memory the host has left."""
     masks = catalogue.get(pipeline_config.identify(config)).needs_masks
     config = pipeline_config.set_data(

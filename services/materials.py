@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from services.datasets import library, shapes
+from services.datasets import library
+from services.datasets.dataset import MANIFEST_FILE, Dataset
 from services.domain.tfrecord import DatasetError
 from services.errors import NotFound
 from services.files import open_below, walk_below
@@ -31,8 +32,8 @@ def show_dataset(settings: Settings, name: str) -> dict[str, Any]:
 def _dataset(root: Path, name: str) -> dict[str, Any]:
     """A dataset that cannot be used is listed with its problem: it is there, and somebody has to mend it."""
     try:
-        found = shapes.load(root / name)
-        with open_below(root, f"{name}/{shapes.MANIFEST_FILE}") as file:
+        found = Dataset.load(root / name)
+        with open_below(root, f"{name}/{MANIFEST_FILE}") as file:
             manifest = json.loads(file.read(_LARGEST_MANIFEST))
         return {
             "name": name,
@@ -42,8 +43,10 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
             "bytes": int(manifest["bytes"]),
             "problem": None,
         }
-    except (DatasetError, NotFound, ValueError, LookupError, TypeError, OSError):
-        problem = f"{shapes.MANIFEST_FILE} cannot be read: generate or upload the dataset again"
+    except (NotFound, ValueError, LookupError, TypeError, OSError) as error:
+        problem = f"{MANIFEST_FILE} cannot be read: generate the dataset again, or add it anew"
+        if isinstance(error, DatasetError):
+            problem = str(error)
         return {"name": name, "classes": [], "images": 0, "validation_images": 0, "bytes": 0, "problem": problem}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from services import composition
 from services.datasets import library
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config, ConfigError, Problem
 from services.domain.plans import Plan, PlanError
@@ -61,7 +61,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory)
 
 
-def _asked(request: Mapping[str, Any], dataset: ShapesDataset) -> tuple[Config, Plan]:
+def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     """The configuration and the plan that the request asks for, before anybody shrinks anything."""
     train = request.get("train") or {}
     size = tuple(request["image_size"]) if request.get("image_size") else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import (
     EVENTS_FILE,
@@ -45,7 +45,7 @@ class Ended:
 def prepare(
     folder: Path,
     model: str,
-    dataset: ShapesDataset,
+    dataset: Dataset,
     *,
     size: int = 256,
     batch: int = 2,

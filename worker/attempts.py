@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from services import composition
-from services.datasets import shapes
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.contract import CONFIG_FILE, SPEC_FILE, AttemptSpec, ContractError, Device
 from services.domain.pipeline_config import Config, ConfigError
@@ -30,7 +29,7 @@ def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
     return folder
 
 
-def with_dataset(config: Config, dataset: ShapesDataset) -> Config:
+def with_dataset(config: Config, dataset: Dataset) -> Config:
     """`config` reading `dataset` on this host."""
     return composition.with_dataset(config, dataset, available_memory_mb())
 
@@ -55,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _prepare(options: argparse.Namespace) -> None:
-    dataset = shapes.load(options.dataset.resolve())
+    dataset = Dataset.load(options.dataset.resolve())
     size = (options.image_size, options.image_size) if options.image_size else None
     config = catalogue.get(options.model).pipeline_config(
         dataset.num_classes, size, options.batch_size, options.steps, options.learning_rate

@@ -9,14 +9,12 @@ of the same seed begins with the images of the smaller one.
 import argparse
 import hashlib
 import io
-import json
 import os
 import shutil
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +22,13 @@ import numpy as np
 from PIL import Image
 
 from services.datasets import examples
+from services.datasets.dataset import LABEL_MAP_FILE, Dataset, read_manifest, write_manifest
 from services.datasets.scenes import CLASSES, Scene, draw_scene
 from services.domain import tfrecord
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["ShapesDataset", "generate", "load", "main"]
+__all__ = ["generate", "main"]
 
-FORMAT_VERSION = 1
-MANIFEST_FILE = "dataset.json"
-LABEL_MAP_FILE = "label_map.pbtxt"
 MIN_SIDE, MAX_SIDE = 64, 4096
 _GENERATOR = "downshift-shapes"
 _SHARDS = {"train": 4, "validation": 2}  # at most: parallel readers need more than one file to read from
@@ -40,21 +36,6 @@ _SPLIT_STREAMS = {"train": 0, "validation": 1}
 _JPEG_QUALITY = 92
 
 Progress = Callable[[str, int, int], None]  # split, images done, images in all
-
-
-@dataclass(frozen=True)
-class ShapesDataset:
-    """Where the files are and what they hold. `records` and `record_bytes` are of the training files."""
-
-    folder: Path
-    train_files: tuple[Path, ...]
-    validation_files: tuple[Path, ...]
-    label_map: Path
-    num_classes: int
-    records: int
-    record_bytes: int  # of one record, on average
-    validation_records: int
-    most_boxes: int  # in any one image
 
 
 def generate(
@@ -65,7 +46,7 @@ def generate(
     size: int | tuple[int, int] = 256,
     seed: int = 0,
     progress: Progress | None = None,
-) -> ShapesDataset:
+) -> Dataset:
     """Make the dataset in `folder`; `size` is the side, or (height, width).
 
     The folder appears complete or not at all. A dataset that this function made is replaced; anything else that is
@@ -83,47 +64,17 @@ def generate(
             for split, count in (("train", train), ("validation", validation))
         }
         (building / LABEL_MAP_FILE).write_text(_label_map(), encoding="utf-8")
-        manifest = {
-            "generator": _GENERATOR,
-            "format_version": FORMAT_VERSION,
-            "seed": seed,
-            "image_size": {"height": height, "width": width},
-            "classes": list(CLASSES),
-            "bytes": sum(split["bytes"] for split in splits.values()),
-            **splits,
-        }
-        (building / MANIFEST_FILE).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        write_manifest(
+            building,
+            generator=_GENERATOR,
+            classes=CLASSES,
+            splits=splits,
+            seed=seed,
+            image_size={"height": height, "width": width},
+            has_masks=True,
+        )
         _move_into_place(building, folder, Path(temporary, "old"))
-    return load(folder)
-
-
-def load(folder: Path) -> ShapesDataset:
-    """The dataset that `generate` made in `folder`, as its manifest describes it; the records are not read."""
-    manifest = _read_manifest(folder)
-    if manifest is None:
-        raise DatasetError("dataset_missing", f"{folder}: holds no {MANIFEST_FILE} of the sample dataset")
-    try:
-        return _described(folder, manifest)
-    except (KeyError, TypeError, ZeroDivisionError):
-        problem = f"is of another version than {FORMAT_VERSION}, or damaged; generate the dataset again"
-        raise DatasetError("dataset_corrupt", f"{folder / MANIFEST_FILE}: {problem}") from None
-
-
-def _described(folder: Path, manifest: dict[str, Any]) -> ShapesDataset:
-    if manifest["format_version"] != FORMAT_VERSION:
-        raise KeyError("format_version")
-    train, validation = manifest["train"], manifest["validation"]
-    return ShapesDataset(
-        folder=folder,
-        train_files=tuple(folder / name for name in train["files"]),
-        validation_files=tuple(folder / name for name in validation["files"]),
-        label_map=folder / LABEL_MAP_FILE,
-        num_classes=len(manifest["classes"]),
-        records=train["images"],
-        record_bytes=round(train["bytes"] / train["images"]),
-        validation_records=validation["images"],
-        most_boxes=max(train["most_objects"], validation["most_objects"]),
-    )
+    return Dataset.load(folder)
 
 
 def _check_request(train: int, validation: int, height: int, width: int, seed: int) -> None:
@@ -140,17 +91,16 @@ def _check_request(train: int, validation: int, height: int, width: int, seed: i
 def _refuse_foreign(folder: Path) -> None:
     if not folder.exists():
         return
-    if not folder.is_dir() or (any(folder.iterdir()) and _read_manifest(folder) is None):
+    if not folder.is_dir() or (any(folder.iterdir()) and not _is_ours(folder)):
         raise DatasetError("dataset_refused", f"{folder}: exists and is not a shapes dataset; not overwritten")
 
 
-def _read_manifest(folder: Path) -> dict[str, Any] | None:
-    """What `generate` wrote there, in this or another version; None where it wrote nothing."""
+def _is_ours(folder: Path) -> bool:
+    """Whether `generate` made it, in this or another version."""
     try:
-        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return manifest if isinstance(manifest, dict) and manifest.get("generator") == _GENERATOR else None
+        return read_manifest(folder).get("generator") == _GENERATOR
+    except DatasetError:
+        return False
 
 
 def _move_into_place(building: Path, folder: Path, aside: Path) -> None:

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 
 from services.datasets import shapes
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 
 
 @pytest.fixture(scope="session")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> ShapesDataset:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Small, 256 × 256, with masks."""
     return shapes.generate(Path(tmp_path_factory.mktemp("data"), "shapes"), train=24, validation=6, seed=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.datasets import examples
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import tfrecord
 from services.domain.contract import CONFIG_FILE, EXIT_CODES, SPEC_FILE, Reason
 from tests.trainings import Ended, prepare, start, train
@@ -88,7 +88,7 @@ def not_a_label_map(tmp_path: Path, config: Any) -> None:
     ],
 )
 def test_a_bad_dataset_is_refused_before_tensorflow_is_imported(
-    spoil: Spoil, words: list[str], dataset: ShapesDataset, tmp_path: Path
+    spoil: Spoil, words: list[str], dataset: Dataset, tmp_path: Path
 ) -> None:
     def change(config: Any) -> None:
         copy_data(tmp_path, config)
@@ -122,7 +122,7 @@ def test_a_bad_config_or_spec_is_refused_before_tensorflow_is_imported(
     change: Callable[[str], str],
     reason: Reason,
     words: list[str],
-    dataset: ShapesDataset,
+    dataset: Dataset,
     tmp_path: Path,
 ) -> None:
     attempt = prepare(tmp_path / "attempt", "efficientdet_d0", dataset)
@@ -134,7 +134,7 @@ def test_a_bad_config_or_spec_is_refused_before_tensorflow_is_imported(
     assert "importing" not in [event["phase"] for event in ended.of_kind("phase")]
 
 
-def test_an_attempt_that_ended_is_not_run_again(dataset: ShapesDataset, tmp_path: Path) -> None:
+def test_an_attempt_that_ended_is_not_run_again(dataset: Dataset, tmp_path: Path) -> None:
     attempt = prepare(tmp_path / "attempt", "efficientdet_d0", dataset)
     (attempt / SPEC_FILE).write_text("{")
     before = train(attempt)
@@ -148,7 +148,7 @@ def test_an_attempt_that_ended_is_not_run_again(dataset: ShapesDataset, tmp_path
     assert (attempt / "events.jsonl").read_text().count("\n") == len(before.events)
 
 
-def test_an_unknown_class_in_a_record_is_named(dataset: ShapesDataset, tmp_path: Path) -> None:
+def test_an_unknown_class_in_a_record_is_named(dataset: Dataset, tmp_path: Path) -> None:
     def change(config: Any) -> None:
         copy_data(tmp_path, config)
         path = first_train_file(config)
@@ -166,7 +166,7 @@ def test_an_unknown_class_in_a_record_is_named(dataset: ShapesDataset, tmp_path:
     expect(ended, Reason.BAD_DATASET, "record 1", "class 7", "1 to 3")
 
 
-def test_a_class_that_the_label_map_does_not_name_is_told(dataset: ShapesDataset, tmp_path: Path) -> None:
+def test_a_class_that_the_label_map_does_not_name_is_told(dataset: Dataset, tmp_path: Path) -> None:
     """The OD API looks names up and drops the boxes it does not find: it would train on empty images."""
 
     def change(config: Any) -> None:
@@ -179,7 +179,7 @@ def test_a_class_that_the_label_map_does_not_name_is_told(dataset: ShapesDataset
     expect(ended, Reason.BAD_DATASET, "train_input_reader", "'circle'", "label map")
 
 
-def test_a_gpu_that_is_not_there_is_said(dataset: ShapesDataset, tmp_path: Path) -> None:
+def test_a_gpu_that_is_not_there_is_said(dataset: Dataset, tmp_path: Path) -> None:
     attempt = prepare(tmp_path / "attempt", "efficientdet_d0", dataset, slot_mb=0)
     spoil_file(attempt, SPEC_FILE, lambda text: text.replace('"cpu"', '"gpu"').replace('"gpu": 0', '"gpu": 5'))
 

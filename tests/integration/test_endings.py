@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, EXIT_CODES, Reason
 from tests.trainings import prepare, train
@@ -23,9 +23,7 @@ def foreign_checkpoint(tensorflow_ready: None, tmp_path_factory: pytest.TempPath
     return str(checkpoint.save(str(folder / "ckpt")))
 
 
-def test_a_loss_that_is_not_a_number_ends_with_that_reason_and_is_not_saved(
-    dataset: ShapesDataset, tmp_path: Path
-) -> None:
+def test_a_loss_that_is_not_a_number_ends_with_that_reason_and_is_not_saved(dataset: Dataset, tmp_path: Path) -> None:
     def change(config: Any) -> None:
         config.train_config.gradient_clipping_by_norm = 0.0
         rate = config.train_config.optimizer.momentum_optimizer.learning_rate
@@ -42,7 +40,7 @@ def test_a_loss_that_is_not_a_number_ends_with_that_reason_and_is_not_saved(
 
 
 def test_a_checkpoint_to_fine_tune_of_another_model_is_refused(
-    foreign_checkpoint: str, dataset: ShapesDataset, tmp_path: Path
+    foreign_checkpoint: str, dataset: Dataset, tmp_path: Path
 ) -> None:
     def change(config: Any) -> None:
         config.CopyFrom(pipeline_config.set_checkpoint(config, foreign_checkpoint, "detection"))

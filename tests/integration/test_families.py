@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain.contract import CHECKPOINTS_DIR, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Reason
 from tests.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
 
@@ -62,7 +62,7 @@ def small_schedule(config: Any) -> None:
 
 
 @pytest.fixture(scope="module", params=["efficientdet_d0", "faster_rcnn_resnet50_fpn", "mask_rcnn_resnet50_fpn"])
-def story(request: pytest.FixtureRequest, dataset: ShapesDataset, tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(request: pytest.FixtureRequest, dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Story:
     model: str = request.param
     home = tmp_path_factory.mktemp(model)
     settings: dict[str, Any] = {

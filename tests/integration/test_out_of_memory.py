@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain.contract import EXIT_CODES, Reason
 from tests.trainings import Ended, prepare, train
 
@@ -10,7 +10,7 @@ SLOT_MB = 400
 
 
 @pytest.fixture(scope="module")
-def ended(dataset: ShapesDataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def ended(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     home = tmp_path_factory.mktemp("oom")
     return train(prepare(home / "attempt", "efficientdet_d0", dataset, batch=4, steps=4, slot_mb=SLOT_MB))
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, EXPORT_DIR, Reason
 from tests.trainings import Ended, prepare, train
@@ -25,7 +25,7 @@ def read(checkpoint: Path, part: str = "model/") -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def averaged(dataset: ShapesDataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def averaged(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Two steps with moving averages, exported."""
 
     def change(config: Any) -> None:
@@ -37,7 +37,7 @@ def averaged(dataset: ShapesDataset, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def fine_tuned(averaged: Ended, dataset: ShapesDataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def fine_tuned(averaged: Ended, dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Two steps in bfloat16 from the other's export, the backbone frozen."""
 
     def change(config: Any) -> None:

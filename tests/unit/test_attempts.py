@@ -5,27 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from services.datasets import shapes
-from services.datasets.shapes import ShapesDataset
+from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.contract import CONFIG_FILE, SPEC_FILE
 from worker import attempts
 
 
 @pytest.fixture
-def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ShapesDataset:
-    made = ShapesDataset(
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    made = Dataset(
         folder=tmp_path,
         train_files=(tmp_path / "train",),
         validation_files=(tmp_path / "validation",),
         label_map=tmp_path / "labels",
         num_classes=3,
+        has_masks=True,
         records=10,
         record_bytes=1000,
         validation_records=5,
         most_boxes=250,
     )
-    monkeypatch.setattr(shapes, "load", lambda folder: made)
+    monkeypatch.setattr(Dataset, "load", lambda folder: made)
     return made
 
 

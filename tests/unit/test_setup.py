@@ -10,6 +10,7 @@ import pytest
 
 from services import setup
 from services.datasets import shapes
+from services.datasets.dataset import Dataset
 from services.settings import Settings, SettingsError
 from services.store import migrate
 from services.store.engine import Store, StoreUnavailable
@@ -66,7 +67,7 @@ def test_a_second_time_there_is_nothing_to_do_and_nothing_to_say(home: Path, dra
 def test_the_sample_dataset_is_one_that_can_be_loaded(home: Path) -> None:
     setup.prepare(Settings(home=home), say=lambda text: None)
 
-    dataset = shapes.load(home / "datasets" / "shapes")
+    dataset = Dataset.load(home / "datasets" / "shapes")
 
     assert (dataset.records, dataset.validation_records) == (200, 40)
 

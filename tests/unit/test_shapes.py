@@ -10,12 +10,13 @@ import pytest
 from PIL import Image
 
 from services.datasets import examples, scenes, shapes
+from services.datasets.dataset import Dataset
 from services.domain import tfrecord
 from services.domain.tfrecord import DatasetError
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> shapes.ShapesDataset:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return shapes.generate(tmp_path_factory.mktemp("data") / "shapes", train=18, validation=6, size=(96, 128), seed=3)
 
 
@@ -31,7 +32,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_the_files_hold_what_was_asked_for(dataset: shapes.ShapesDataset) -> None:
+def test_the_files_hold_what_was_asked_for(dataset: Dataset) -> None:
     assert [path.name for path in dataset.train_files] == [f"train-0000{n}-of-00004.tfrecord" for n in range(4)]
     assert sum(tfrecord.scan(path).records for path in dataset.train_files) == dataset.records == 18
     assert sum(tfrecord.scan(path).records for path in dataset.validation_files) == dataset.validation_records == 6
@@ -39,7 +40,7 @@ def test_the_files_hold_what_was_asked_for(dataset: shapes.ShapesDataset) -> Non
     assert dataset.num_classes == 3
 
 
-def test_every_box_is_tight_around_its_mask(dataset: shapes.ShapesDataset) -> None:
+def test_every_box_is_tight_around_its_mask(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files + dataset.validation_files):
         sides = [example[f"image/object/bbox/{side}"] for side in ("ymin", "xmin", "ymax", "xmax")]
         corners = list(zip(*sides, strict=True))
@@ -56,12 +57,12 @@ def test_every_box_is_tight_around_its_mask(dataset: shapes.ShapesDataset) -> No
             assert min(inside.shape) >= scenes.MIN_VISIBLE_SIDE * 96
 
 
-def test_no_pixel_belongs_to_two_objects(dataset: shapes.ShapesDataset) -> None:
+def test_no_pixel_belongs_to_two_objects(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files):
         assert np.sum([pixels(png) for png in example["image/object/mask"]], axis=0).max() == 1
 
 
-def test_objects_stand_out_from_what_is_behind_them(dataset: shapes.ShapesDataset) -> None:
+def test_objects_stand_out_from_what_is_behind_them(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files):
         image = pixels(example["image/encoded"][0]).astype(float)
         masks = [pixels(png).astype(bool) for png in example["image/object/mask"]]
@@ -70,7 +71,7 @@ def test_objects_stand_out_from_what_is_behind_them(dataset: shapes.ShapesDatase
             assert np.linalg.norm(image[mask].mean(axis=0) - background) > 50
 
 
-def test_images_are_described_truthfully(dataset: shapes.ShapesDataset) -> None:
+def test_images_are_described_truthfully(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files):
         jpeg = example["image/encoded"][0]
         assert pixels(jpeg).shape == (96, 128, 3)
@@ -82,22 +83,22 @@ def test_images_are_described_truthfully(dataset: shapes.ShapesDataset) -> None:
         assert example["image/object/is_crowd"] == [0] * len(names)
 
 
-def test_source_ids_are_unique_across_both_splits(dataset: shapes.ShapesDataset) -> None:
+def test_source_ids_are_unique_across_both_splits(dataset: Dataset) -> None:
     ids = [example["image/source_id"][0] for example in decoded(dataset.train_files + dataset.validation_files)]
     assert len(set(ids)) == len(ids) == 24
 
 
-def test_train_and_validation_share_no_image(dataset: shapes.ShapesDataset) -> None:
+def test_train_and_validation_share_no_image(dataset: Dataset) -> None:
     keys = [example["image/key/sha256"][0] for example in decoded(dataset.train_files + dataset.validation_files)]
     assert len(set(keys)) == 24
 
 
-def test_the_label_map_names_the_classes(dataset: shapes.ShapesDataset) -> None:
+def test_the_label_map_names_the_classes(dataset: Dataset) -> None:
     items = re.findall(r"item \{\s+id: (\d+)\s+name: '(\w+)'\s+\}", dataset.label_map.read_text())
     assert items == [("1", "circle"), ("2", "square"), ("3", "triangle")]
 
 
-def test_the_manifest_agrees_with_the_records(dataset: shapes.ShapesDataset) -> None:
+def test_the_manifest_agrees_with_the_records(dataset: Dataset) -> None:
     manifest = json.loads((dataset.folder / "dataset.json").read_text())
     names = [name for example in decoded(dataset.train_files) for name in example["image/object/class/text"]]
     counts = manifest["train"]["objects_per_class"]
@@ -127,7 +128,7 @@ def test_a_larger_dataset_begins_with_the_smaller_one(tmp_path: Path) -> None:
 def test_a_dataset_of_ours_is_replaced(tmp_path: Path) -> None:
     shapes.generate(tmp_path / "shapes", train=4, validation=1, size=64)
     replaced = shapes.generate(tmp_path / "shapes", train=1, validation=1, size=64)
-    assert replaced == shapes.load(tmp_path / "shapes")
+    assert replaced == Dataset.load(tmp_path / "shapes")
     assert [path.name for path in tmp_path.iterdir()] == ["shapes"]
     assert len(list((tmp_path / "shapes").iterdir())) == 4
 
@@ -174,7 +175,7 @@ def test_senseless_requests_are_refused_before_anything_is_made(
 
 def test_loading_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"dataset\.json"):
-        shapes.load(tmp_path)
+        Dataset.load(tmp_path)
 
 
 @pytest.mark.parametrize("change", [{"format_version": 0}, {"train": {}}, {"classes": None}])
@@ -183,7 +184,7 @@ def test_a_dataset_of_another_version_is_not_loaded_but_replaced(tmp_path: Path,
     manifest = made.folder / "dataset.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | change))
     with pytest.raises(DatasetError, match="generate the dataset again"):
-        shapes.load(made.folder)
+        Dataset.load(made.folder)
     assert shapes.generate(made.folder, train=1, validation=1, size=64) == made
 
 

@@ -1,0 +1,135 @@
+"""A dataset: a folder of TFRecord files and a label map, described by its `dataset.json`.
+
+The description is written with the files, by the sample's generator or by the importer, and believed afterwards: to
+read it costs no look into a record.
+"""
+
+import json
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["FORMAT_VERSION", "LABEL_MAP_FILE", "MANIFEST_FILE", "Dataset", "read_manifest", "write_manifest"]
+
+FORMAT_VERSION = 1
+MANIFEST_FILE = "dataset.json"
+LABEL_MAP_FILE = "label_map.pbtxt"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Where the files are and what they hold. `records` and `record_bytes` are of the training files."""
+
+    folder: Path
+    train_files: tuple[Path, ...]
+    validation_files: tuple[Path, ...]
+    label_map: Path
+    num_classes: int  # the highest id in the label map
+    has_masks: bool  # of every object
+    records: int
+    record_bytes: int  # of one record, on average
+    validation_records: int
+    most_boxes: int  # in any one image
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """The dataset in `folder`, as its manifest describes it; no record is read.
+
+        Raises DatasetError where there is none, where it is damaged, and where its files are not those that the
+        manifest was written for, as far as their sizes tell.
+        """
+        manifest = read_manifest(folder)
+        try:
+            if manifest["format_version"] != FORMAT_VERSION:
+                raise KeyError("format_version")
+            described = cls._described(folder, manifest)
+            sizes = {split: manifest[split]["bytes"] for split in ("train", "validation")}
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            problem = f"{MANIFEST_FILE} is of another version than {FORMAT_VERSION}, or damaged"
+            raise _damaged(folder, problem) from None
+        _check_files(folder, described.train_files, sizes["train"])
+        _check_files(folder, described.validation_files, sizes["validation"])
+        _size(folder, described.label_map)
+        return described
+
+    @classmethod
+    def _described(cls, folder: Path, manifest: Mapping[str, Any]) -> Self:
+        train, validation = manifest["train"], manifest["validation"]
+        return cls(
+            folder=folder,
+            train_files=_below(folder, train["files"]),
+            validation_files=_below(folder, validation["files"]),
+            label_map=folder / LABEL_MAP_FILE,
+            num_classes=manifest.get("num_classes") or len(manifest["classes"]),
+            # Manifests without the field are of the sample as it was first made, which has masks.
+            has_masks=bool(manifest.get("has_masks", True)),
+            records=train["images"],
+            record_bytes=round(train["bytes"] / train["images"]),
+            validation_records=validation["images"],
+            most_boxes=max(train["most_objects"], validation["most_objects"]),
+        )
+
+
+def read_manifest(folder: Path) -> Mapping[str, Any]:
+    """What `dataset.json` in `folder` holds, in this or another version; raises DatasetError."""
+    try:
+        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = f"dataset {folder.name!r}: no {MANIFEST_FILE} can be read: {error.strerror}"
+        raise DatasetError("dataset_missing", problem) from None
+    except (ValueError, RecursionError):
+        raise _damaged(folder, f"{MANIFEST_FILE} is damaged") from None
+    if not isinstance(manifest, dict):
+        raise _damaged(folder, f"{MANIFEST_FILE} is damaged")
+    return manifest
+
+
+def write_manifest(
+    folder: Path, *, generator: str, classes: Iterable[str], splits: Mapping[str, Mapping[str, Any]], **more: Any
+) -> None:
+    """Describe the files in `folder`. `splits`: of train and validation, as `Dataset.load` reads them."""
+    manifest = {
+        "generator": generator,
+        "format_version": FORMAT_VERSION,
+        **more,
+        "classes": list(classes),
+        "bytes": sum(split["bytes"] for split in splits.values()),
+        **splits,
+    }
+    text = json.dumps(manifest, indent=1, ensure_ascii=False)
+    (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def _below(folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """Names of files, never paths that lead elsewhere."""
+    files = tuple(folder / name for name in names)
+    if not files or any(file.parent != folder or file.name in ("", "..") for file in files):
+        raise ValueError("files")
+    return files
+
+
+def _check_files(folder: Path, files: Iterable[Path], described: int) -> None:
+    found = sum(_size(folder, file) for file in files)
+    if found != described:
+        names = ", ".join(file.name for file in files)
+        raise _damaged(folder, f"{names}: {found} bytes, but {described} are described: changed afterwards")
+
+
+def _size(folder: Path, file: Path) -> int:
+    try:
+        about = file.lstat()
+    except OSError as error:
+        raise _damaged(folder, f"{file.name}: {error.strerror}") from None
+    if not stat.S_ISREG(about.st_mode):
+        raise _damaged(folder, f"{file.name}: is not a regular file")
+    return about.st_size
+
+
+def _damaged(folder: Path, problem: str) -> DatasetError:
+    return DatasetError(
+        "dataset_corrupt", f"dataset {folder.name!r}: {problem}; generate the dataset again, or add it anew"
+    )
