@@ -8,7 +8,8 @@ import threading
 import time
 from typing import Any
 
-from celery.signals import worker_process_init, worker_ready, worker_shutting_down
+from celery import bootsteps
+from celery.signals import worker_process_init
 
 from services import device_reports
 from services.device_reports import Reported
@@ -147,11 +148,16 @@ def _begin_process(**_: Any) -> None:
     warm_up()
 
 
-@worker_ready.connect  # type: ignore[untyped-decorator]
-def _begin(**_: Any) -> None:
-    threading.Thread(target=_worker().look_regularly, args=[_stopped], name="look", daemon=True).start()
+class Look(bootsteps.StartStopStep):  # type: ignore[misc]
+    """The regular look. It needs the pool, whose fork must come first, and not the broker, which may be away."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, parent: Any) -> None:
+        threading.Thread(target=_worker().look_regularly, args=[_stopped], name="look", daemon=True).start()
+
+    def stop(self, parent: Any) -> None:
+        _stopped.set()
 
 
-@worker_shutting_down.connect  # type: ignore[untyped-decorator]
-def _end(**_: Any) -> None:
-    _stopped.set()
+celery.steps["worker"].add(Look)

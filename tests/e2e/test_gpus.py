@@ -1,0 +1,74 @@
+"""Jobs on GPUs: the real worker and the real NVML binding, against a driver library that the test controls."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.domain.contract import SPEC_FILE, AttemptSpec
+from services.domain.states import State
+from services.store import devices
+from services.store.engine import Store
+from services.store.models import Device
+from tests.box import ROOT, Box
+from tests.fake_nvml import FakeGpu, FakeNvml
+
+
+@pytest.fixture
+def nvml(tmp_path: Path) -> FakeNvml:
+    return FakeNvml(tmp_path)
+
+
+@pytest.fixture
+def box(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, nvml: FakeNvml) -> Iterator[Box]:
+    box = Box(tmp_path / "home", store, monkeypatch, devices="gpu")
+    environment = {**os.environ, **box.settings.to_environment(), **nvml.environment()}
+    worker = subprocess.Popen([sys.executable, "-m", "worker"], cwd=ROOT, env=environment)
+    yield box
+    worker.terminate()
+    worker.wait(30)
+    box.close()
+
+
+def seen(box: Box) -> list[Device]:
+    with box.store.reading() as session:
+        return list(devices.every(session))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, nvml: FakeNvml) -> None:
+    neighbour = os.getpid()
+    nvml.write([FakeGpu(total_mb=8000, free_mb=700, processes=[(neighbour, 7200)])])
+    found = box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])
+    assert [(process["pid"], process["used_bytes"]) for process in found[0].processes] == [(neighbour, 7200 * 2**20)]
+
+    job_id = box.submit(train={"steps": 3, "batch_size": 4})
+    box.until("the reason why it waits", lambda: box.job(job_id).reason)
+    assert box.job(job_id).state == State.QUEUED
+    assert "free memory" in box.job(job_id).reason
+    assert box.job(job_id).plan["micro_batch"] == 4  # a neighbour is no reason to shrink
+
+    nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
+    [job] = box.until_final(job_id)
+    assert (job.state, job.attempts) == (State.SUCCEEDED, 1)
+    spec = AttemptSpec.from_json((box.settings.jobs_dir / str(job_id) / "attempt-1" / SPEC_FILE).read_text())
+    assert (spec.device.kind, spec.device.gpu) == ("gpu", 0)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_memory_that_stays_held_after_an_end_keeps_the_gpu_out_until_it_is_free(box: Box, nvml: FakeNvml) -> None:
+    nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
+    box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])
+    box.behave(step_s=0.5)
+    first = box.submit()
+    box.until("a step", lambda: box.job(first).step >= 1)
+    nvml.write([FakeGpu(total_mb=8000, free_mb=3000)])  # what the trainer holds, and leaves behind
+    box.until_final(first)
+    box.until("the quarantine", lambda: "still held" in (seen(box)[0].problem or ""))
+    second = box.submit()
+    nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
+    box.until_final(second)
+    assert seen(box)[0].problem is None
