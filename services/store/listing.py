@@ -47,7 +47,9 @@ def queue_positions(session: Session, job_ids: Iterable[int]) -> dict[int, int]:
 
 
 def next_in_queue(session: Session, limit: int) -> Sequence[Job]:
-    return session.scalars(select(Job).where(Job.state == State.QUEUED).order_by(*_IN_ORDER).limit(limit)).all()
+    # Numbers are sorted, not rows: a job carries its configuration.
+    first = select(Job.id).where(Job.state == State.QUEUED).order_by(*_IN_ORDER).limit(limit).subquery()
+    return session.scalars(select(Job).join(first, first.c.id == Job.id).order_by(*_IN_ORDER)).all()
 
 
 def count_by_state(session: Session) -> dict[str, int]:
