@@ -4,14 +4,16 @@ The supervisor calls `conclude`; where it is gone, the reaper does. Both hold th
 """
 
 import datetime
+import itertools
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from services import planning
+from services import planning, storable
 from services.clock import utc_now
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome, Reason
 from services.domain.endings import Diagnosis, Ending, Next, read_ending, what_next
@@ -24,6 +26,7 @@ from services.store.models import Attempt, Job
 __all__ = ["Concluded", "Left", "conclude", "read_left"]
 
 _LOG_TAIL_BYTES = 256 * 1024
+_IDLE_ATTEMPTS = 5  # something is wrong with the host or the start, and will be wrong again
 _HOLD_S = {Diagnosis.DISK: 60.0, Diagnosis.NEIGHBOUR: 30.0}
 _log = logging.getLogger(__name__)
 
@@ -45,6 +48,7 @@ class Left:
     exit_status: int | None
     outcome: Outcome | None
     ending: Ending
+    killed: bool = False  # by us
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def read_left(attempt_dir: Path, exit_status: int | None, killed_because: str | 
     ending = read_ending(exit_status, outcome, _log_tail(attempt_dir / LOG_FILE))
     if killed_because and ending.reason is None:
         ending = Ending(ending.diagnosis, killed_because, None)
-    return Left(exit_status, outcome, ending)
+    return Left(exit_status, outcome, ending, killed=killed_because is not None)
 
 
 def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> Concluded | None:
@@ -77,8 +81,9 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
         attempt = attempts.get(session, job_id, number)
         if lease is None or lease.attempt != number or job is None or attempt is None or job.state in FINAL:
             return None
-        _note(session, attempt, left, now)
-        concluded = _follow(session, job, attempt, left.ending, now)
+        ending = _ending(job, left)
+        _note(session, attempt, left.outcome, left.exit_status, ending, now)
+        concluded = _follow(session, job, attempt, ending, now)
         attempt.followed_by = concluded.followed_by
         leases.release(session, job_id, token)
         events.add(
@@ -92,20 +97,35 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
             followed_by=attempt.followed_by,
         )
         events.add(session, job_id, "state", now, number, state=job.state, reason=job.reason)
-    _log.info("job %s, attempt %s: %s, %s", job_id, number, left.ending.diagnosis, concluded.followed_by)
+    _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, concluded.followed_by)
     return concluded
 
 
-def _note(session: Session, attempt: Attempt, left: Left, now: datetime.datetime) -> None:
-    ending, outcome = left.ending, left.outcome
-    attempt.ended_at, attempt.exit_status = now, left.exit_status
+def _ending(job: Job, left: Left) -> Ending:
+    """A trainer that was killed because its owner wanted it to stop, and it did not, is no mystery."""
+    message = storable.text(left.ending.message)
+    if left.killed and job.stop and left.ending.diagnosis is Diagnosis.UNKNOWN_KILL:
+        return Ending(Diagnosis.INTERRUPTED, message, left.ending.reason)
+    return Ending(left.ending.diagnosis, message, left.ending.reason)
+
+
+def _note(
+    session: Session,
+    attempt: Attempt,
+    outcome: Outcome | None,
+    exit_status: int | None,
+    ending: Ending,
+    now: datetime.datetime,
+) -> None:
+    attempt.ended_at, attempt.exit_status = now, exit_status
     attempt.diagnosis, attempt.message = ending.diagnosis, ending.message
     attempt.reason = ending.reason
     if outcome is not None:
-        attempt.outcome = json.loads(outcome.to_json())
-        attempt.step = max(attempt.step, outcome.step)
-        attempt.saved_step = outcome.saved_step if outcome.saved_step is not None else attempt.saved_step
-        attempt.peak_bytes = max(attempt.peak_bytes or 0, outcome.allocator.peak or 0) or None
+        attempt.outcome = storable.storable(json.loads(outcome.to_json()))
+        attempt.step = max(attempt.step, storable.count(outcome.step) or 0)
+        saved = storable.count(outcome.saved_step)
+        attempt.saved_step = saved if saved is not None else attempt.saved_step
+        attempt.peak_bytes = max(attempt.peak_bytes or 0, storable.count(outcome.allocator.peak) or 0) or None
     measurement = planning.measured(attempt, outcome, now)
     if measurement is not None:
         measurements.add(session, measurement)
@@ -130,18 +150,36 @@ def _follow(session: Session, job: Job, attempt: Attempt, ending: Ending, now: d
         if ending.diagnosis in earlier:
             reason = f"{reason} (for the second time)"
         said = "given up: another try of the same would end the same"
-    elif step is Next.HOLD and len(before) >= planning.policy_of_job(job).max_attempts:
-        verb, reason = Verb.FAIL, f"{ending.message} ({len(before)} attempts, which is all the policy allows)"
-        said = "given up: the attempts are used up"
+    elif verb is Verb.REQUEUE and (enough := _enough(job, before, ending)):
+        verb, reason = Verb.FAIL, f"{ending.message} ({enough})"
+        said = f"given up: {enough}"
     elif step is not Next.SUCCEED:
         job.planned = {**job.planned, "summary": said, "changes": []}
-    if step is Next.HOLD:
+    if step is Next.HOLD and verb is Verb.REQUEUE:
         job.not_before = now + datetime.timedelta(seconds=_HOLD_S.get(ending.diagnosis, 30.0))
         reason = reason or ending.message
     _move(job, verb, reason, now)
     if ending.reason is Reason.COMPLETED and job.state == State.SUCCEEDED:
         job.step = job.steps
     return Concluded(State(job.state), said)
+
+
+def _enough(job: Job, attempts: Sequence[Attempt], ending: Ending) -> str | None:
+    """Why the same plan is not tried again, though it might do. The last of `attempts` is the one that just ended.
+
+    What the host did to an attempt is not held against the job, unless it never gets anywhere.
+    """
+    if ending.diagnosis is Diagnosis.INTERRUPTED:
+        idle = list(itertools.takewhile(_is_idle, reversed(attempts)))
+        return f"{len(idle)} times in a row before a first step" if len(idle) >= _IDLE_ATTEMPTS else None
+    used = [one for one in attempts if one.diagnosis != Diagnosis.INTERRUPTED]
+    if len(used) < planning.policy_of_job(job).max_attempts:
+        return None
+    return f"{len(used)} attempts, which is all the policy allows"
+
+
+def _is_idle(attempt: Attempt) -> bool:
+    return attempt.diagnosis == Diagnosis.INTERRUPTED and attempt.step_s is None
 
 
 _SAID = {

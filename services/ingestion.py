@@ -8,13 +8,13 @@ supervisor that dies between two batches loses and doubles nothing.
 import datetime
 import json
 import logging
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from services.domain.contract import EVENTS_FILE, EventKind
+from services.storable import count, number, storable
 from services.store import attempts, events, jobs, leases, metrics
 from services.store.engine import Store
 from services.store.metrics import Value
@@ -24,7 +24,6 @@ __all__ = ["ingest"]
 
 _BATCH_BYTES = 1024 * 1024
 _LONGEST_NAME, _LONGEST_PHASE = 96, 32  # as the database keeps them
-_DEEPEST = 8  # levels of an event that are kept
 _log = logging.getLogger(__name__)
 
 
@@ -82,33 +81,16 @@ def _read_from(path: Path, position: int) -> bytes:
 def _parse(text: bytes) -> Iterator[_Line]:
     for line in text.splitlines():
         try:
-            values = _clean(json.loads(line))
+            values = storable(json.loads(line))
             kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
             yield _Line(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
         except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
             _log.warning("passed over a line of %s that is no event (%s)", EVENTS_FILE, str(error)[:200])
 
 
-def _clean(value: Any, depth: int = 0) -> Any:
-    """Without what PostgreSQL, SQLite or JSON itself does not know: NaN and infinity, NUL, halves of characters."""
-    if depth > _DEEPEST:
-        return None
-    if isinstance(value, dict):
-        return {_text(name): _clean(item, depth + 1) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_clean(item, depth + 1) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return _text(value) if isinstance(value, str) else value
-
-
-def _text(value: str) -> str:
-    return value.replace("\0", "").encode(errors="replace").decode()
-
-
 def _values(line: _Line) -> Iterator[Value]:
     data = line.data
-    step = _count(data.get("step"))
+    step = count(data.get("step"))
     if step is None:
         return
     found: dict[str, Any] = {}
@@ -126,38 +108,25 @@ def _values(line: _Line) -> Iterator[Value]:
     elif line.kind == EventKind.EVAL:
         found = dict(_part(data, "metrics"))
     for name, value in found.items():
-        number = _number(value)
-        if number is not None:
-            yield Value(name[:_LONGEST_NAME], step, number, line.at)
+        known = number(value)
+        if known is not None:
+            yield Value(name[:_LONGEST_NAME], step, known, line.at)
 
 
 def _progress(job: Job, attempt: Attempt, line: _Line) -> None:
     data = line.data
-    step = _count(data.get("step"))
+    step = count(data.get("step"))
     if step is not None:
         attempt.step = job.step = step
     if line.kind == EventKind.PHASE and isinstance(data.get("phase"), str):
         attempt.phase = data["phase"][:_LONGEST_PHASE]
     elif line.kind == EventKind.STEP:
-        peak = _count(_part(data, "device").get("peak"))
+        peak = count(_part(data, "device").get("peak"))
         if peak is not None:
             attempt.peak_bytes = max(peak, attempt.peak_bytes or 0)
-        attempt.step_s = _number(data.get("step_s")) or attempt.step_s
+        attempt.step_s = number(data.get("step_s")) or attempt.step_s
     elif line.kind == EventKind.CHECKPOINT and step is not None:
         attempt.saved_step = step
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
-
-
-def _number(value: Any) -> float | None:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from services import storable
 from services.domain import catalogue, planner
 from services.domain.contract import AllocatorStats, DeviceKind, Outcome, Phase
 from services.domain.endings import Diagnosis
@@ -20,6 +21,7 @@ from services.store.models import Attempt, Device, Job, Measurement
 __all__ = [
     "FirstPlan",
     "Room",
+    "absent_devices",
     "as_planned",
     "largest",
     "law_for",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 PRESENT_S = 30.0  # a device that was not reported for this long is not there
+_KNOWN_S = 24 * 3600.0  # for this long, a host that went away is expected back
 # CUDA's context, cuDNN's handles and what the display takes: the allocator never gets these.
 _GPU_RESERVE_BYTES = 600 * 2**20
 
@@ -46,7 +49,7 @@ def usable_bytes(kind: str, size: int) -> int:
 
 @dataclass(frozen=True)
 class Room:
-    """What a device could hold, and what it could hold now."""
+    """What a device could hold, and what it could hold now; `size_bytes` is what is printed on it."""
 
     device_id: str
     name: str
@@ -54,6 +57,7 @@ class Room:
     total_bytes: int
     free_bytes: int
     bfloat16: bool
+    size_bytes: int
 
 
 def rooms(found: Iterable[Device]) -> list[Room]:
@@ -65,6 +69,7 @@ def rooms(found: Iterable[Device]) -> list[Room]:
             usable_bytes(device.kind, device.total_bytes),
             min(usable_bytes(device.kind, device.free_bytes), usable_bytes(device.kind, device.total_bytes)),
             device.bfloat16,
+            device.total_bytes,
         )
         for device in found
     ]
@@ -72,6 +77,13 @@ def rooms(found: Iterable[Device]) -> list[Room]:
 
 def present_devices(session: Session, now: datetime.datetime) -> Sequence[Device]:
     return devices.seen_since(session, now - datetime.timedelta(seconds=PRESENT_S))
+
+
+def absent_devices(session: Session, now: datetime.datetime) -> list[Device]:
+    """Those of hosts that were not heard of lately, and may well come back."""
+    present = {device.id for device in present_devices(session, now)}
+    known = devices.seen_since(session, now - datetime.timedelta(seconds=_KNOWN_S))
+    return [device for device in known if device.id not in present]
 
 
 def plan_of_job(values: Mapping[str, Any]) -> Plan:
@@ -118,7 +130,7 @@ def prediction_values(prediction: Prediction) -> dict[str, Any]:
 
 def largest(found: Sequence[Room], min_bytes: int = 0) -> Room | None:
     """The device with the most memory that the job may use."""
-    fitting = [room for room in found if room.total_bytes >= min_bytes]
+    fitting = [room for room in found if room.size_bytes >= min_bytes]
     return max(fitting, key=lambda room: room.total_bytes, default=None)
 
 
@@ -181,15 +193,16 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime) 
     """The measurement that an ended attempt is; None where it says nothing about memory."""
     allocator = outcome.allocator if outcome else AllocatorStats()
     ran_out = attempt.diagnosis == Diagnosis.TOO_LARGE
-    at_least = max((allocator.in_use or 0) + (allocator.requested or 0), attempt.limit_bytes)
-    peak, evaluation = max(attempt.peak_bytes or 0, allocator.peak or 0), allocator.evaluation_peak
+    # More than there was, whatever the allocator says: fragments cannot be used either.
+    at_least = max(_known(allocator.in_use) + _known(allocator.requested), attempt.limit_bytes + 1)
+    # The peak of one that never trained a step is no peak of training.
+    peak = max(attempt.peak_bytes or 0, _known(allocator.peak)) if attempt.step_s is not None else 0
+    evaluation: int | None = _known(allocator.evaluation_peak) or None
     if ran_out and _ran_out_evaluating(attempt):
         evaluation = at_least
     elif ran_out:
-        peak = at_least
-    elif attempt.step == 0:
-        return None  # never trained a step
-    if not peak:
+        peak, evaluation = at_least, None
+    if not peak and not evaluation:
         return None
     plan = plan_of_job(attempt.plan)
     return Measurement(
@@ -207,10 +220,15 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime) 
         software=SOFTWARE,
         peak_bytes=peak,
         evaluation_peak_bytes=evaluation,
-        host_peak_bytes=outcome.host_peak_bytes if outcome else None,
+        host_peak_bytes=storable.count(outcome.host_peak_bytes) if outcome else None,
         complete=not ran_out,
         created_at=now,
     )
+
+
+def _known(said: int | None) -> int:
+    """Bytes, as the trainer says; 0 where it says nothing that can be."""
+    return min(storable.count(said) or 0, 2**60)
 
 
 def _ran_out_evaluating(attempt: Attempt) -> bool:

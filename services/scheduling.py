@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -16,6 +16,7 @@ from services.domain.contract import DeviceKind
 from services.domain.memory import MemoryLaw
 from services.domain.planner import Decision
 from services.domain.plans import Plan
+from services.domain.policy import Prefer
 from services.domain.states import State, Verb, advance
 from services.planning import Room
 from services.settings import Settings
@@ -25,7 +26,8 @@ from services.store.models import Attempt, Device, Job, Lease
 
 __all__ = ["Claim", "claim"]
 
-_LOOK_AT = 100  # queued jobs, at most, in one look
+_LOOK_AT = 100  # queued jobs at a time
+_TRIES = 5
 _log = logging.getLogger(__name__)
 
 
@@ -55,23 +57,32 @@ def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
     with store.reading() as session:  # without the write lock: most looks find nothing to do
         if not _free_devices(session, settings, now) or not jobs.any_claimable(session, now):
             return None
-    try:
-        with store.transaction() as session:
-            return _claim(session, settings, boot_id, now)
-    except leases.AlreadyLeased:  # another worker of this host was first
-        return None
+    for _ in range(_TRIES):
+        try:
+            with store.transaction() as session:
+                return _claim(session, settings, boot_id, now)
+        except leases.AlreadyLeased:  # another process of this host was first with that device
+            continue
+    return None
 
 
 def _claim(session: Session, settings: Settings, boot_id: str, now: datetime.datetime) -> Claim | None:
     free = _free_devices(session, settings, now)
     present = planning.rooms(planning.present_devices(session, now))
-    waiting = jobs.claimable(session, now, _LOOK_AT)
-    laws = _Laws(session, waiting)
-    for job in waiting:
+    laws = _Laws(session)
+    for job in _waiting(session, now):
         device = _place(session, job, free, present, laws, now)
         if device is not None:
             return _lease(session, settings, job, device, boot_id, now)
     return None
+
+
+def _waiting(session: Session, now: datetime.datetime) -> Iterator[Job]:
+    """In their order, some at a time: usually one of the first is the one."""
+    last = None
+    while found := jobs.claimable(session, now, _LOOK_AT, after=last):
+        yield from found
+        last = found[-1]
 
 
 def _free_devices(session: Session, settings: Settings, now: datetime.datetime) -> Sequence[Device]:
@@ -79,17 +90,17 @@ def _free_devices(session: Session, settings: Settings, now: datetime.datetime) 
 
 
 class _Laws:
-    """One law per kind of device for all the jobs of a look."""
+    """One law per model and kind of device for all the jobs of a look."""
 
-    def __init__(self, session: Session, waiting: Sequence[Job]) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._models = {job.model for job in waiting}
-        self._laws: dict[str, MemoryLaw] = {}
+        self._laws: dict[tuple[str, str], MemoryLaw] = {}
 
-    def of(self, kind: str) -> MemoryLaw:
-        if kind not in self._laws:
-            self._laws[kind] = planning.law_for(self._session, self._models, kind)
-        return self._laws[kind]
+    def of(self, job: Job, kind: str) -> MemoryLaw:
+        key = (job.model, kind)
+        if key not in self._laws:
+            self._laws[key] = planning.law_for(self._session, [job.model], kind)
+        return self._laws[key]
 
 
 def _place(
@@ -117,11 +128,11 @@ def _starts_as_asked(job: Job) -> bool:
 
 
 def _holds(room: Room, job: Job, laws: _Laws) -> bool:
-    if room.total_bytes < job.min_memory_bytes:
+    if room.size_bytes < job.min_memory_bytes:
         return False
     if _starts_as_asked(job):
         return True
-    return room.free_bytes >= _needed(job, laws.of(room.kind))
+    return room.free_bytes >= _needed(job, laws.of(job, room.kind))
 
 
 def _needed(job: Job, law: MemoryLaw) -> int:
@@ -137,12 +148,17 @@ def _fit_to(session: Session, job: Job, present: Sequence[Room], laws: _Laws, no
     if room is None:
         _wait(job, "no device has the memory that the job asks for")
         return False
-    law = laws.of(room.kind)
+    law = laws.of(job, room.kind)
     plan = planning.plan_of_job(job.plan)
-    if _needed(job, law) <= room.total_bytes and law.predict(plan).low <= room.total_bytes:
+    if _suits(job, room, law):
         return True
     policy = dataclasses.replace(planning.policy_of_job(job), plan_ahead=True)
     decision = planner.first_plan(plan, policy, law, room.total_bytes, bfloat16=room.bfloat16)
+    if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
+        away = _awaited(session, job, laws, now)
+        if away is not None:
+            _wait(job, f"waits for {away.device_id}, whose host was not heard of lately")
+            return False
     if isinstance(decision, Decision):
         job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, room.total_bytes)
         job.steps = decision.plan.steps
@@ -154,6 +170,20 @@ def _fit_to(session: Session, job: Job, present: Sequence[Room], laws: _Laws, no
     job.version += 1
     events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
     return False
+
+
+def _awaited(session: Session, job: Job, laws: _Laws, now: datetime.datetime) -> Room | None:
+    """A device that would hold the job, if its host came back."""
+    for room in planning.rooms(planning.absent_devices(session, now)):
+        if room.size_bytes >= job.min_memory_bytes and _suits(job, room, laws.of(job, room.kind)):
+            return room
+    return None
+
+
+def _suits(job: Job, room: Room, law: MemoryLaw) -> bool:
+    """Would the whole device hold the job's plan? One that is known to run out on it does not."""
+    known = law.predict(planning.plan_of_job(job.plan)).low
+    return _needed(job, law) <= room.total_bytes and known <= room.total_bytes
 
 
 def _say_why(job: Job, free: Sequence[Device]) -> None:
@@ -170,6 +200,12 @@ def _say_why(job: Job, free: Sequence[Device]) -> None:
 def _wait(job: Job, reason: str | None) -> None:
     if job.reason != reason:  # a write only where something is new
         job.reason = reason
+
+
+def _limit(device: Device) -> int:
+    """What the attempt can have: of a GPU, what others have left of it."""
+    [room] = planning.rooms([device])
+    return room.free_bytes if device.kind == DeviceKind.GPU else room.total_bytes
 
 
 def _lease(
@@ -207,7 +243,7 @@ def _lease(
             config="",
             device_id=device.id,
             device_name=device.name,
-            limit_bytes=planning.usable_bytes(device.kind, device.total_bytes),
+            limit_bytes=_limit(device),
             host=settings.host,
             token=token,
             phase="starting",

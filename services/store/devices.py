@@ -25,11 +25,20 @@ def seen_since(session: Session, moment: datetime.datetime) -> Sequence[Device]:
 
 
 def unleased(session: Session, host: str, since: datetime.datetime) -> Sequence[Device]:
-    """The host's devices that nothing of ours runs on and nothing is wrong with."""
+    """The host's devices that nothing of ours runs on and nothing is wrong with, the smallest first.
+
+    One with a baseline was ours a moment ago; its host has yet to see that the memory is free again.
+    """
     return session.scalars(
         select(Device)
         .outerjoin(Lease, Lease.device_id == Device.id)
-        .where(Device.host == host, Device.seen_at >= since, Device.problem.is_(None), Lease.device_id.is_(None))
+        .where(
+            Device.host == host,
+            Device.seen_at >= since,
+            Device.problem.is_(None),
+            Device.baseline_bytes.is_(None),
+            Lease.device_id.is_(None),
+        )
         .order_by(Device.total_bytes, Device.index)
     ).all()
 

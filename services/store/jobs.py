@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Sequence
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from services.domain.states import ACTIVE, State
@@ -33,14 +33,16 @@ def any_claimable(session: Session, now: datetime.datetime) -> bool:
     return session.scalar(_claimable(now).with_only_columns(Job.id).limit(1)) is not None
 
 
-def claimable(session: Session, now: datetime.datetime, limit: int) -> Sequence[Job]:
-    """Queued jobs that may start now, in their order: priority, then first come, first served.
+def claimable(session: Session, now: datetime.datetime, limit: int, after: Job | None = None) -> Sequence[Job]:
+    """Queued jobs that may start now, in their order: priority, then first come, first served; those behind `after`.
 
     Rows that another worker is deciding about are left to it (PostgreSQL; SQLite has one writer at a time).
     """
-    return session.scalars(
-        _claimable(now).order_by(Job.priority.desc(), Job.id).limit(limit).with_for_update(skip_locked=True)
-    ).all()
+    query = _claimable(now).order_by(Job.priority.desc(), Job.id).limit(limit).with_for_update(skip_locked=True)
+    if after is not None:
+        behind = and_(Job.priority == after.priority, Job.id > after.id)
+        query = query.where(or_(Job.priority < after.priority, behind))
+    return session.scalars(query).all()
 
 
 def _claimable(now: datetime.datetime) -> Select[Job]:
