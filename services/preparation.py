@@ -10,7 +10,7 @@ from services import composition
 from services.datasets import library
 from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
-from services.domain.pipeline_config import Config, ConfigError, Problem
+from services.domain.pipeline_config import Config, ConfigError
 from services.domain.plans import Plan, PlanError
 from services.domain.policy import Policy, PolicyError
 from services.domain.tfrecord import DatasetError
@@ -38,12 +38,14 @@ class Prepared:
 def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     """Check the request as a whole; raises Invalid with every fault that could be found."""
     faults: list[Fault] = []
-    with _noting(faults, "dataset"):
+    with _noting(faults):
         dataset = library.find(settings.datasets_dir, request["dataset"])
-    with _noting(faults, "policy"):
+    with _noting(faults):
         policy = Policy.from_dict(request.get("policy") or {})
     if request.get("checkpoint") and not composition.checkpoint_path(settings.checkpoints_dir, request["checkpoint"]):
         faults.append(Fault("checkpoint", f"there is no checkpoint called {request['checkpoint']!r}"))
+    if not request.get("model") and not request.get("pipeline_config"):
+        faults.append(Fault("model", "is missing: name one, or send a pipeline_config"))
     if faults:
         raise Invalid(faults)
     with _noting(faults, "pipeline_config" if request.get("pipeline_config") else "train"):
@@ -52,7 +54,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
         if asked.steps > settings.max_steps:
             faults.append(Fault("train.steps", f"at most {settings.max_steps}, got {asked.steps}"))
     if not faults:
-        with _noting(faults, "policy"):
+        with _noting(faults):
             policy.check(catalogue.get(asked.model))
             faults.extend(_floors(asked, policy))
     if faults:
@@ -75,7 +77,7 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     pipeline_config.check(config)
     plan = pipeline_config.plan_of(config)
     if request.get("model") not in (None, plan.model):
-        raise ConfigError([Problem("", f"model: the configuration is a {plan.model}, not a {request['model']}")])
+        raise Invalid([Fault("model", f"the pipeline_config is a {plan.model}, not a {request['model']}")])
     if train.get("batch_size"):
         plan = plan.with_batch(train["batch_size"], train["batch_size"])
     wishes: dict[str, Any] = {
@@ -97,18 +99,29 @@ def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
         yield Fault("policy.min_image_size", f"is above the image of {height}x{width} that is asked for")
 
 
+# The names that the domain has for what a request asks for.
+_FIELDS = {
+    "image_size": "image_size",
+    "batch_size": "train.batch_size",
+    "steps": "train.steps",
+    "learning_rate": "train.learning_rate",
+}
+
+
 @contextmanager
-def _noting(faults: list[Fault], field: str) -> Iterator[None]:
-    """A domain error becomes faults of the request's own fields."""
+def _noting(faults: list[Fault], field: str = "model") -> Iterator[None]:
+    """A domain error becomes faults of the request's own fields; of `field` where it has no other name for one."""
     try:
         yield
     except ConfigError as error:
-        faults.extend(
-            Fault(f"{field}: {problem.field}" if problem.field else field, problem.message)
-            for problem in error.problems
-        )
-    except (PolicyError, PlanError, catalogue.UnknownModel) as error:
+        for problem in error.problems:
+            known = _FIELDS.get(problem.field)
+            faults.append(Fault(known, problem.message) if known else Fault(field, str(problem)))
+    except PolicyError as error:
         name, _, message = str(error).partition(": ")
-        faults.append(Fault(f"policy.{name}" if isinstance(error, PolicyError) else name, message))
+        faults.append(Fault(f"policy.{name}", message))
+    except (PlanError, catalogue.UnknownModel) as error:
+        name, _, message = str(error).partition(": ")
+        faults.append(Fault(_FIELDS.get(name, name), message))
     except DatasetError as error:
         faults.append(Fault("dataset", str(error)))
