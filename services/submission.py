@@ -1,5 +1,6 @@
 """Submitting a job: what was asked for is checked, planned, and becomes a row and an event, once."""
 
+import datetime
 import hashlib
 import json
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ from services.store.engine import Store
 from services.store.models import IdempotencyKey, Job
 
 __all__ = ["Submitted", "submit"]
+
+_KEY_LIFE = datetime.timedelta(days=7)  # nobody sends a request again after so long
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,8 @@ def _replay(store: Store, principal: Principal, key: str | None, digest: str) ->
 def _keep(session: Session, principal: Principal, key: str | None, digest: str, submitted: Submitted) -> None:
     if key is None:
         return
+    now = utc_now()
+    idempotency.forget_before(session, now - _KEY_LIFE)
     entry = IdempotencyKey(
         user_id=principal.user_id,
         key=key,
@@ -123,6 +128,6 @@ def _keep(session: Session, principal: Principal, key: str | None, digest: str, 
         status=202,
         location=f"/v1/jobs/{submitted.job_id}",
         body=submitted.body,
-        created_at=utc_now(),
+        created_at=now,
     )
     idempotency.keep(session, entry)

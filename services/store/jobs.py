@@ -7,7 +7,7 @@ from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from services.domain.states import ACTIVE, State
-from services.store.models import Job
+from services.store.models import Job, User
 
 __all__ = ["add", "any_claimable", "claimable", "count_active", "get", "lock"]
 
@@ -50,6 +50,8 @@ def _claimable(now: datetime.datetime) -> Select[Job]:
 
 
 def count_active(session: Session, owner_id: int) -> int:
+    """How many jobs of this user are not finished. Whoever counts for the same user waits for this transaction."""
+    session.execute(select(User.id).where(User.id == owner_id).with_for_update(key_share=True))
     return (
         session.scalar(select(func.count()).select_from(Job).where(Job.owner_id == owner_id, Job.state.in_(ACTIVE)))
         or 0
