@@ -1,0 +1,212 @@
+"""What people do to their jobs, who may, and when it is too late."""
+
+from typing import Any
+
+import pytest
+
+from services import lifecycle
+from services.accounts import Principal, Role, Scope
+from services.domain.contract import Reason
+from services.domain.states import FINAL, State, Stop, WrongState
+from services.errors import Conflict, Forbidden, Invalid, NotFound
+from services.store.models import AuditEntry, Job
+from tests.desk import Desk, ago
+
+
+def cancel(desk: Desk, who: Principal, job_id: int) -> None:
+    lifecycle.cancel(desk.store, who, job_id)
+
+
+def pause(desk: Desk, who: Principal, job_id: int) -> None:
+    lifecycle.pause(desk.store, who, job_id)
+
+
+def resume(desk: Desk, who: Principal, job_id: int) -> None:
+    lifecycle.resume(desk.store, desk.settings, who, job_id)
+
+
+def rename(desk: Desk, who: Principal, job_id: int) -> None:
+    lifecycle.edit(desk.store, who, job_id, {"name": "new"})
+
+
+DEEDS = [cancel, pause, resume, rename]
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_only_the_owner_and_admins_may(desk: Desk, deed: Any) -> None:
+    viewer = Principal(desk.owner.user_id, "owner", Role.VIEWER, frozenset({Scope.READ}))
+    for stranger in (desk.user("stranger"), viewer):
+        job_id = desk.submit()
+        if deed is resume:
+            desk.change(Job, job_id, state=State.PAUSED)
+        before = desk.job(job_id)
+        with pytest.raises(Forbidden):
+            deed(desk, stranger, job_id)
+        after = desk.job(job_id)
+        assert (after.state, after.version, after.name) == (before.state, before.version, before.name)
+    deed(desk, desk.admin, job_id)
+    assert desk.job(job_id).version == before.version + 1
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_a_job_that_is_not_there_is_not_found(desk: Desk, deed: Any) -> None:
+    with pytest.raises(NotFound, match="there is no job 999"):
+        deed(desk, desk.owner, 999)
+
+
+WAITING = {
+    cancel: {State.QUEUED: State.CANCELLED, State.PAUSED: State.CANCELLED},
+    pause: {State.QUEUED: State.PAUSED},
+    resume: {State.PAUSED: State.QUEUED},
+}
+
+
+@pytest.mark.parametrize("deed", WAITING)
+@pytest.mark.parametrize("state", [state for state in State if state is not State.RUNNING])
+def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: Any, state: State) -> None:
+    job_id = desk.submit()
+    desk.change(Job, job_id, state=state, reason="some", not_before=ago(-60))
+    expected = WAITING[deed].get(state)
+    if expected is None:
+        with pytest.raises(WrongState):
+            deed(desk, desk.owner, job_id)
+        assert desk.job(job_id).state == state
+        assert desk.rows(AuditEntry)[-1].action == "user.create"
+        return
+    deed(desk, desk.owner, job_id)
+    job = desk.job(job_id)
+    assert (job.state, job.reason) == (expected, None)
+    assert (job.finished_at is not None) == (expected in FINAL)
+    assert desk.events(job_id, "state")[-1] == {"state": expected, "by": "owner"}
+    assert desk.rows(AuditEntry)[-1].action == f"job.{deed.__name__}"
+    if deed is resume:
+        assert job.not_before is None
+
+
+@pytest.mark.parametrize(("deed", "stop"), [(cancel, Stop.CANCEL), (pause, Stop.PAUSE)])
+def test_a_job_that_runs_is_asked_to_stop_once(desk: Desk, deed: Any, stop: Stop) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    for _ in range(2):
+        deed(desk, desk.owner, claim.job_id)
+        job = desk.job(claim.job_id)
+        assert (job.state, job.stop, job.version) == (State.RUNNING, stop, 3)
+    assert desk.events(claim.job_id, "stop_requested") == [{"stop": stop, "by": "owner"}]
+    assert len(desk.leases()) == 1
+
+
+def test_a_running_job_cannot_be_resumed(desk: Desk) -> None:
+    desk.slots(4000)
+    with pytest.raises(WrongState):
+        resume(desk, desk.owner, desk.claimed().job_id)
+
+
+def test_cancelling_goes_before_pausing_and_never_the_other_way(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    pause(desk, desk.owner, claim.job_id)
+    cancel(desk, desk.owner, claim.job_id)
+    assert desk.job(claim.job_id).stop == Stop.CANCEL
+    with pytest.raises(Conflict) as refused:
+        pause(desk, desk.owner, claim.job_id)
+    assert refused.value.code == "wrong_state"
+    desk.end(claim, Reason.STOPPED)
+    assert desk.job(claim.job_id).state == State.CANCELLED
+
+
+def test_a_paused_job_keeps_its_age_in_the_queue(desk: Desk) -> None:
+    first, second = desk.submit(), desk.submit()
+    pause(desk, desk.owner, first)
+    resume(desk, desk.owner, first)
+    desk.slots(4000)
+    claim = desk.claim()
+    assert claim is not None
+    assert claim.job_id == first
+    assert desk.job(second).state == State.QUEUED
+
+
+# Clones
+
+
+def clone(desk: Desk, job_id: int, key: str | None = None, **changes: Any) -> Job:
+    return desk.job(lifecycle.clone(desk.store, desk.settings, desk.owner, job_id, changes, key).job_id)
+
+
+def test_a_clone_asks_for_the_same_under_another_name(desk: Desk) -> None:
+    job = desk.job(desk.submit(name="first", notes="n", priority=4, policy={"max_attempts": 3}))
+    copy = clone(desk, job.id)
+    assert copy.id != job.id
+    assert copy.name == "first (copy)"
+    assert (copy.asked, copy.policy, copy.notes, copy.priority) == (job.asked, job.policy, job.notes, job.priority)
+
+
+def test_changes_are_merged_one_level_deep(desk: Desk) -> None:
+    job = desk.job(desk.submit(policy={"max_attempts": 3, "min_batch_size": 2}))
+    copy = clone(desk, job.id, name="other", train={"batch_size": 4}, policy={"max_attempts": 5}, image_size=[512, 512])
+    assert (copy.name, copy.asked["batch_size"], copy.asked["steps"]) == ("other", 4, 10)
+    assert (copy.policy["max_attempts"], copy.policy["min_batch_size"]) == (5, 2)
+    assert copy.asked["image_size"] == [512, 512]
+    assert desk.job(job.id).request == job.request
+
+
+def test_a_clone_is_checked_like_any_request(desk: Desk) -> None:
+    job_id = desk.submit()
+    with pytest.raises(Invalid) as refused:
+        clone(desk, job_id, model=None)
+    assert [fault.field for fault in refused.value.faults] == ["model"]
+    with pytest.raises(NotFound):
+        clone(desk, 999)
+
+
+def test_a_clone_of_a_job_with_the_longest_name_has_a_name(desk: Desk) -> None:
+    assert len(clone(desk, desk.submit(name="n" * 128)).name) == 128
+
+
+def test_a_clone_belongs_to_whoever_made_it_and_is_made_once_per_key(desk: Desk) -> None:
+    job_id, other = desk.submit(), desk.user("other")
+    made = [lifecycle.clone(desk.store, desk.settings, other, job_id, {}, "k") for _ in range(2)]
+    assert made[0].job_id == made[1].job_id
+    assert desk.job(made[0].job_id).owner_id == other.user_id
+
+
+# Editing
+
+
+def test_an_edit_changes_what_may_be_changed_and_nothing_else(desk: Desk) -> None:
+    job_id = desk.submit()
+    lifecycle.edit(
+        desk.store, desk.owner, job_id, {"name": "n", "notes": "o", "priority": 7, "state": "failed", "owner_id": 99}
+    )
+    job = desk.job(job_id)
+    assert (job.name, job.notes, job.priority, job.version) == ("n", "o", 7, 2)
+    assert (job.state, job.owner_id) == (State.QUEUED, desk.owner.user_id)
+    assert desk.events(job_id, "edited") == [{"by": "owner", "name": "n", "notes": "o", "priority": 7}]
+
+
+def test_an_edit_of_what_has_changed_meanwhile_is_a_conflict(desk: Desk) -> None:
+    job_id = desk.submit()
+    lifecycle.edit(desk.store, desk.owner, job_id, {"name": "one"}, if_match=1)
+    with pytest.raises(Conflict, match="version 2") as refused:
+        lifecycle.edit(desk.store, desk.owner, job_id, {"name": "two"}, if_match=1)
+    assert refused.value.code == "version_mismatch"
+    lifecycle.edit(desk.store, desk.owner, job_id, {"name": "two"}, if_match=2)
+    assert desk.job(job_id).name == "two"
+
+
+@pytest.mark.parametrize("state", FINAL)
+def test_a_finished_job_may_be_renamed_and_has_no_priority(desk: Desk, state: State) -> None:
+    job_id = desk.submit()
+    desk.change(Job, job_id, state=state)
+    lifecycle.edit(desk.store, desk.owner, job_id, {"name": "the good one"})
+    with pytest.raises(Conflict, match="its priority does not matter any more"):
+        lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 1})
+
+
+def test_priority_changes_who_is_next(desk: Desk) -> None:
+    first, second = desk.submit(), desk.submit()
+    lifecycle.edit(desk.store, desk.owner, second, {"priority": 1})
+    desk.slots(4000)
+    claim = desk.claim()
+    assert claim is not None
+    assert claim.job_id == second
+    assert desk.job(first).state == State.QUEUED
