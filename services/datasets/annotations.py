@@ -1,0 +1,207 @@
+"""One image and its objects, as the Object Detection API reads them from a tf.train.Example.
+
+That API trains on what it is given: a box of a class it does not know is dropped, a list too short is padded, a field
+of the wrong kind ends the training. So each is looked for here, with the field and the remedy named.
+"""
+
+import difflib
+import io
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from PIL import Image
+
+from services.datasets.examples import Feature
+from services.datasets.label_map import LabelMap
+
+__all__ = ["MAX_PIXELS", "Annotated", "examine"]
+
+MAX_PIXELS = 80_000_000  # decoded to floats, about 1 GB of the host's memory
+_TOLERANCE = 0.01  # of the image's side: annotation tools round outwards
+
+_ONE_VALUE = {
+    "image/encoded": bytes,
+    "image/format": bytes,
+    "image/filename": bytes,
+    "image/key/sha256": bytes,
+    "image/source_id": bytes,
+    "image/height": int,
+    "image/width": int,
+}
+_SIDES = ("ymin", "xmin", "ymax", "xmax")
+_ONE_PER_OBJECT = {
+    "image/object/class/text": bytes,
+    "image/object/class/label": int,
+    "image/object/mask": bytes,
+    "image/object/area": float,
+    "image/object/is_crowd": int,
+    "image/object/difficult": int,
+    "image/object/group_of": int,
+    "image/object/weight": float,
+}
+_KINDS = {bytes: "bytes", int: "whole numbers (int64)", float: "floats"}
+_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_SIZE = struct.Struct(">II")
+
+OUTSIDE = "a box reaches a little over the image's edge"
+DISAGREES = "class/label and class/text disagree with the label map; the text counts"
+
+
+@dataclass
+class Annotated:
+    """What one example holds. Where there are problems, the rest is what could still be read."""
+
+    encoded: bytes = b""
+    source_id: bytes = b""
+    objects: int = 0
+    classes: list[int] = field(default_factory=list)
+    has_masks: bool = False  # of all its objects; of none where there are no objects
+    problems: list[str] = field(default_factory=list)  # why it cannot be trained on
+    remarks: list[str] = field(default_factory=list)  # what its owner may want to know
+
+
+def examine(features: Mapping[str, Feature], labels: LabelMap) -> Annotated:
+    found = Annotated()
+    values = _of_their_kind(features, found)
+    found.encoded = _first(values, "image/encoded", b"")
+    found.source_id = _first(values, "image/source_id", b"")
+    size = _image_size(values, found)
+    _boxes(values, found)
+    _classes(values, labels, found)
+    _masks(values, size, found)
+    return found
+
+
+def _of_their_kind(features: Mapping[str, Feature], found: Annotated) -> dict[str, list[Any]]:
+    """The features that hold what they should; the others become problems, and are left out."""
+    sides = {f"image/object/bbox/{side}": float for side in _SIDES}
+    values: dict[str, list[Any]] = {}
+    for name, kind in (_ONE_VALUE | sides | _ONE_PER_OBJECT).items():
+        given = features.get(name)
+        if given is None:
+            continue
+        if not all(isinstance(value, kind) for value in given):
+            found.problems.append(f"{name}: holds {_KINDS[type(given[0])]}; write {_KINDS[kind]}")
+        elif name in _ONE_VALUE and len(given) != 1:
+            found.problems.append(f"{name}: holds {len(given)} values; write one, or leave the field out")
+        else:
+            values[name] = given
+    return values
+
+
+def _first(values: Mapping[str, list[Any]], name: str, default: Any) -> Any:
+    return values[name][0] if values.get(name) else default
+
+
+def _image_size(values: Mapping[str, list[Any]], found: Annotated) -> tuple[int, int] | None:
+    """(height, width), from the image's header: its pixels are not decoded."""
+    if not found.encoded:
+        if not any(problem.startswith("image/encoded") for problem in found.problems):
+            found.problems.append("image/encoded: there is no image; write the JPEG or PNG file's bytes")
+        return None
+    if _first(values, "image/format", b"jpeg").lower() == b"raw":
+        found.problems.append("image/format: is raw; write JPEG or PNG images, and jpeg or png here")
+        return None
+    try:
+        width, height = _opened_size(found.encoded)
+    except Exception as error:  # Pillow's readers raise almost anything at bytes that are no image
+        found.problems.append(f"image/encoded: is not a whole JPEG or PNG image ({error}); write the file's bytes")
+        return None
+    if height * width > MAX_PIXELS:
+        found.problems.append(f"image/encoded: {width}x{height} pixels; scale it down, {MAX_PIXELS:,} are the most")
+    for name, actual in (("image/height", height), ("image/width", width)):
+        described = _first(values, name, actual)
+        if described != actual:
+            found.problems.append(f"{name}: is {described}, but the image has {actual}; write the image's own")
+    return height, width
+
+
+def _opened_size(encoded: bytes) -> tuple[int, int]:
+    with Image.open(io.BytesIO(encoded), formats=("JPEG", "PNG")) as image:
+        size = image.size
+        if image.format == "PNG":
+            image.verify()  # the checksums of its parts; no pixel is decoded
+        # Inside a JPEG's data, 0xFF is always escaped: the end marker after the last scan is the file's own.
+        elif encoded.rfind(b"\xff\xd9") < encoded.rfind(b"\xff\xda"):
+            raise ValueError("its end is missing")
+    return size
+
+
+def _boxes(values: Mapping[str, list[Any]], found: Annotated) -> None:
+    sides = [values.get(f"image/object/bbox/{side}", []) for side in _SIDES]
+    found.objects = len(sides[0])
+    if any(len(side) != found.objects for side in sides):
+        counts = ", ".join(f"{len(side)} {name}" for name, side in zip(_SIDES, sides, strict=True))
+        found.problems.append(f"image/object/bbox: {counts}; write one of each for every object")
+        found.objects = min(len(side) for side in sides)
+        return
+    for number, box in enumerate(zip(*sides, strict=True)):
+        problem = _box_problem(box)
+        if problem:
+            found.problems.append(f"image/object/bbox: object {number}: {problem}")
+            return
+    if any(not 0 <= value <= 1 for side in sides for value in side):
+        found.remarks.append(OUTSIDE)
+
+
+def _box_problem(box: Sequence[float]) -> str | None:
+    for side, value in zip(_SIDES, box, strict=True):
+        if not math.isfinite(value):
+            return f"{side} is {value}; mend it, or remove the object"
+        if not -_TOLERANCE <= value <= 1 + _TOLERANCE:
+            return f"{side} is {value:g}; write 0 to 1: pixels divided by the image's height or width"
+    for low, high in ((0, 2), (1, 3)):
+        if not box[low] < box[high]:
+            return (
+                f"{_SIDES[low]} {box[low]:g} is not below {_SIDES[high]} {box[high]:g}; mend it, or remove the object"
+            )
+    return None
+
+
+def _classes(values: Mapping[str, list[Any]], labels: LabelMap, found: Annotated) -> None:
+    for name in _ONE_PER_OBJECT:
+        count = len(values.get(name, ()))
+        if count not in (0, found.objects):
+            found.problems.append(f"{name}: {count} values for {found.objects} boxes; write one for every object")
+            return
+    texts = [text.decode(errors="replace") for text in values.get("image/object/class/text", ())]
+    numbers = values.get("image/object/class/label", [])
+    unknown = next((text for text in texts if text not in labels.ids), None)
+    unnamed = next((number for number in numbers if number not in labels.names), None)
+    if unknown is not None:
+        found.problems.append(
+            f"image/object/class/text: {unknown!r} is not in the label map; {_remedy(unknown, labels)}"
+        )
+    elif not texts and unnamed is not None:
+        known = f"1 to {labels.num_classes}" if len(labels.names) == labels.num_classes else "those it names"
+        found.problems.append(f"image/object/class/label: {unnamed} is not in the label map, the classes are {known}")
+    elif found.objects and not texts and not numbers:
+        found.problems.append("image/object/class/text: the boxes have no class; write one for every object")
+    else:
+        found.classes = [labels.ids[text] for text in texts] or numbers
+        if texts and numbers and numbers != found.classes:
+            found.remarks.append(DISAGREES)
+
+
+def _remedy(unknown: str, labels: LabelMap) -> str:
+    close = difflib.get_close_matches(unknown, labels.ids, n=1)
+    return f"did you mean {close[0]!r}?" if close else "add it there, or remove these objects"
+
+
+def _masks(values: Mapping[str, list[Any]], size: tuple[int, int] | None, found: Annotated) -> None:
+    masks = values.get("image/object/mask", [])
+    found.has_masks = 0 < len(masks) == found.objects
+    for number, mask in enumerate(masks):
+        if not mask.startswith(_PNG) or b"IEND" not in mask[-64:] or len(mask) < 57:
+            found.problems.append(
+                f"image/object/mask: object {number}: is not a whole PNG image; write each mask as PNG"
+            )
+            return
+        width, height = _PNG_SIZE.unpack_from(mask, 16)
+        if size and (height, width) != size:
+            sizes = f"{width}x{height} pixels, its image {size[1]}x{size[0]}"
+            found.problems.append(f"image/object/mask: object {number}: {sizes}; write masks as large as the image")
+            return
