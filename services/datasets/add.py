@@ -1,0 +1,90 @@
+"""Add TFRecord files of the Object Detection API's format as a dataset.
+
+    python -m services.datasets.add NAME --home DIR --train FILES… --validation FILES… --label-map FILE
+
+Every record is checked first; where one cannot be trained on, it is named with what to do, and nothing is added.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from services.datasets.importer import Keep, Progress, add
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["main"]
+
+_MB = 2**20
+_PROGRESS_S = 5.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        added = add(
+            options.home / "datasets",
+            options.name,
+            train=options.train,
+            validation=options.validation,
+            labels=options.label_map,
+            validation_share=options.validation_share,
+            keep=options.keep,
+            progress=_progress(),
+        )
+    except (DatasetError, OSError) as error:
+        for line in str(error).splitlines():
+            print(f"add: {line}", file=sys.stderr)
+        print(f"add: {options.name} was not added", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"add: stopped; {options.name} was not added", file=sys.stderr)
+        return 130
+    for warning in added.warnings:
+        print(f"add: warning: {warning}", file=sys.stderr)
+    dataset = added.dataset
+    files = len(dataset.train_files) + len(dataset.validation_files)
+    print(
+        f"{dataset.folder}: {dataset.records} training and {dataset.validation_records} validation images, "
+        f"{dataset.num_classes} classes, {'with' if dataset.has_masks else 'without'} masks; "
+        f"{added.linked} of {files} files linked"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m services.datasets.add", description=__doc__.split("\n\n")[0])
+    parser.add_argument("name", metavar="NAME", help="what jobs will call it: letters, digits, - _ and .")
+    parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE", help="training images")
+    parser.add_argument("--validation", type=Path, nargs="+", default=[], metavar="FILE", help="validation images")
+    parser.add_argument(
+        "--validation-share", type=float, metavar="PART", help="instead: put this part of the training images aside"
+    )
+    parser.add_argument("--label-map", type=Path, required=True, metavar="FILE", help="the classes, a .pbtxt file")
+    parser.add_argument("--home", type=Path, required=True, metavar="DIR", help="the service's DOWNSHIFT_HOME")
+    keep = parser.add_mutually_exclusive_group()
+    keep.add_argument(
+        "--link", dest="keep", action="store_const", const=Keep.LINK, help="hard links, or refuse (default: or copy)"
+    )
+    keep.add_argument(
+        "--copy", dest="keep", action="store_const", const=Keep.COPY, help="copies, which the originals cannot change"
+    )
+    parser.set_defaults(keep=Keep.LINK_OR_COPY)
+    return parser
+
+
+def _progress() -> Progress:
+    """A line every few seconds: short work stays silent."""
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _PROGRESS_S:
+            last = time.monotonic()
+            print(f"{done // _MB} of {total // _MB} MB checked", flush=True)
+
+    return tell
+
+
+if __name__ == "__main__":
+    sys.exit(main())

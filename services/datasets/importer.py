@@ -1,0 +1,217 @@
+"""Take TFRecord files of the Object Detection API's format in as a dataset that jobs may name."""
+
+import contextlib
+import enum
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from services.datasets import label_map, records
+from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
+from services.datasets.survey import SPLITS, Survey
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["Added", "Keep", "Progress", "add"]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MAX_FILES = 10_000
+_GENERATOR = "downshift-add"
+
+Progress = Callable[[int, int], None]  # bytes read, bytes in all
+
+
+class Keep(enum.Enum):
+    """How the dataset gets its files. A linked file costs no space, and changes with its original."""
+
+    LINK_OR_COPY = enum.auto()  # a hard link where the file system can
+    LINK = enum.auto()  # or not at all
+    COPY = enum.auto()
+
+
+@dataclass(frozen=True)
+class Added:
+    dataset: Dataset
+    linked: int  # of its files
+    warnings: list[str]
+
+
+def add(
+    root: Path,
+    name: str,
+    *,
+    train: Sequence[Path],
+    validation: Sequence[Path] = (),
+    labels: Path,
+    validation_share: float | None = None,
+    keep: Keep = Keep.LINK_OR_COPY,
+    progress: Progress | None = None,
+) -> Added:
+    """Check every record and make the dataset `name` below `root`: it appears complete or not at all.
+
+    Without files for validation, `validation_share` of the training images is put aside for it, evenly over the files.
+    Raises DatasetError, with a line for each problem, where anything would keep a job from training on it. The name
+    must be free: a dataset that jobs were trained on does not change.
+    """
+    _check_request(root, name, train, validation, validation_share, keep)
+    classes = label_map.read(labels)
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=root) as temporary:
+        building = Path(temporary, "new")
+        building.mkdir(mode=0o755)
+        survey = Survey(classes)
+        reading = _Reading(survey, building, keep, progress, sum(file.stat().st_size for file in (*train, *validation)))
+        if validation_share is None:
+            files = {
+                split: reading.take(split, sources) for split, sources in zip(SPLITS, (train, validation), strict=True)
+            }
+        else:
+            files = reading.divide(train, validation_share)
+        survey.conclude()
+        (building / LABEL_MAP_FILE).write_text(classes.text, encoding="utf-8")
+        splits = {
+            split: survey.figures(split)
+            | {"files": names, "bytes": sum((building / name).stat().st_size for name in names)}
+            for split, names in files.items()
+        }
+        write_manifest(
+            building,
+            generator=_GENERATOR,
+            classes=classes.names.values(),
+            splits=splits,
+            num_classes=classes.num_classes,
+            has_masks=survey.has_masks,
+        )
+        _move_into_place(building, root / name)
+    return Added(Dataset.load(root / name), reading.linked, survey.warnings())
+
+
+class _Reading:
+    """The files' way from their owner to the new folder, past the survey."""
+
+    def __init__(self, survey: Survey, building: Path, keep: Keep, progress: Progress | None, total: int) -> None:
+        self.linked = 0
+        self._survey = survey
+        self._building = building
+        self._keep = keep
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def take(self, split: str, sources: Sequence[Path]) -> list[str]:
+        """All of each file; returns their names in the new folder."""
+        names = [f"{split}-{number:05d}-of-{len(sources):05d}.tfrecord" for number in range(len(sources))]
+        for source, name in zip(sources, names, strict=True):
+            place = self._building / name
+            linked = self._keep is not Keep.COPY and self._link(source, place)
+            with contextlib.nullcontext() if linked else place.open("xb") as copy:
+                for record in self._records(source):
+                    self._survey.look_at(split, source, record)
+                    self._write(copy, record)
+            if linked and records.identity(source.stat()) != records.identity(place.stat()):
+                raise DatasetError("dataset_corrupt", f"{source}: was replaced while it was read; try again")
+            self.linked += linked
+        return names
+
+    def divide(self, sources: Sequence[Path], share: float) -> dict[str, list[str]]:
+        """Every so many-th record is for validation; returns the names of both splits' files."""
+        names = {
+            "train": [f"train-{number:05d}-of-{len(sources):05d}.tfrecord" for number in range(len(sources))],
+            "validation": ["validation-00000-of-00001.tfrecord"],
+        }
+        count = 0
+        with (self._building / names["validation"][0]).open("xb") as aside:
+            for source, name in zip(sources, names["train"], strict=True):
+                with (self._building / name).open("xb") as rest:
+                    for record in self._records(source):
+                        is_aside = int((count + 1) * share) > int(count * share)
+                        count += 1
+                        self._survey.look_at("validation" if is_aside else "train", source, record)
+                        self._write(aside if is_aside else rest, record)
+        return names
+
+    def _records(self, source: Path) -> Iterator[records.Record]:
+        """A file that is damaged is one more problem; the others are still looked at."""
+        try:
+            for record in records.read(source):
+                if self._survey.is_hopeless:
+                    return
+                yield record
+                self._done += len(record.frame)
+                if self._progress:
+                    self._progress(self._done, self._total)
+        except DatasetError as error:
+            self._survey.problems.append(str(error))
+
+    def _write(self, copy: BinaryIO | None, record: records.Record) -> None:
+        if copy is not None and not self._survey.problems:  # else nothing will come of it
+            copy.write(record.frame)
+
+    def _link(self, source: Path, place: Path) -> bool:
+        try:
+            os.link(source.resolve(), place)
+        except OSError as error:
+            if self._keep is Keep.LINK:
+                problem = f"{source}: cannot be linked into {self._building.parents[1]}: {error.strerror}; copy it"
+                raise DatasetError("dataset_refused", problem) from None
+            return False
+        return True
+
+
+def _check_request(
+    root: Path, name: str, train: Sequence[Path], validation: Sequence[Path], share: float | None, keep: Keep
+) -> None:
+    if not NAME.fullmatch(name):
+        raise _refused(f"name: letters, digits, - _ and ., at most 64, a letter or digit first; got {name!r}")
+    if os.path.lexists(root / name):
+        raise _refused(f"name: there is a dataset {name!r} already, and datasets do not change; choose another name")
+    if not train:
+        raise _refused("train: name the files with the training images")
+    if not validation and share is None:
+        raise _refused("validation: name files to validate on, or put a share of the training images aside, e.g. 0.1")
+    if share is not None:
+        if validation:
+            raise _refused("validation: either files or a share of the training images, not both")
+        if not 0 < share < 1:
+            raise _refused(f"validation share: above 0 and below 1, got {share}")
+        if keep is Keep.LINK:
+            raise _refused("link: files that are divided into two cannot be linked; leave it out")
+    if len(train) + len(validation) > MAX_FILES:
+        raise _refused(f"train: at most {MAX_FILES:,} files; write larger ones")
+    seen: dict[tuple[int, int], Path] = {}
+    for file in (*train, *validation):
+        try:
+            about = file.stat()
+        except (OSError, ValueError) as error:
+            raise DatasetError("dataset_missing", f"{file}: {getattr(error, 'strerror', None) or error}") from None
+        first = seen.setdefault((about.st_dev, about.st_ino), file)
+        if first is not file:
+            raise _refused(f"{file}: is given twice, also as {first}; name each file once")
+
+
+def _move_into_place(building: Path, folder: Path) -> None:
+    """What a crash leaves is the whole dataset or no dataset: the content is on disk before the name is."""
+    for path in (*building.iterdir(), building):
+        _sync(path)
+    try:
+        os.rename(building, folder)
+    except OSError:
+        if os.path.lexists(folder):
+            raise _refused(f"name: {folder.name!r} was added by somebody else meanwhile") from None
+        raise
+    _sync(folder.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refused(problem: str) -> DatasetError:
+    return DatasetError("dataset_refused", problem)

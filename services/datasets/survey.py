@@ -1,0 +1,122 @@
+"""What was found in a dataset's records: figures for its description, and all that is wrong with it."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from services.datasets import examples
+from services.datasets.annotations import examine
+from services.datasets.label_map import LabelMap
+from services.datasets.records import Record
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["MOST_PROBLEMS", "SPLITS", "Survey"]
+
+SPLITS = ("train", "validation")
+MOST_PROBLEMS = 20  # told at once; a systematic mistake is in every record
+
+
+class Survey:
+    """Look at every record once, in any order. Of the images only a hash each is kept."""
+
+    def __init__(self, labels: LabelMap) -> None:
+        self.problems: list[str] = []
+        self._labels = labels
+        self._remarks: Counter[str] = Counter()
+        self._first: dict[str, str] = {}  # where a remark was first made
+        self._images: Counter[str] = Counter()
+        self._objects: dict[str, Counter[int]] = {split: Counter() for split in SPLITS}
+        self._most_objects: Counter[str] = Counter()
+        self._masked: Counter[bool] = Counter()  # images with objects, by whether all have masks
+        self._seen: dict[str, set[int]] = {split: set() for split in SPLITS}
+        self._ids: set[bytes] = set()
+
+    @property
+    def is_hopeless(self) -> bool:
+        """More would not be told."""
+        return len(self.problems) >= MOST_PROBLEMS
+
+    def look_at(self, split: str, file: Path, record: Record) -> None:
+        where = f"{file}: record {record.number}"
+        try:
+            found = examine(examples.decode(record.payload), self._labels)
+        except DatasetError as error:
+            self.problems.append(f"{where}: {error}; write the records as the Object Detection API's tools do")
+            return
+        self.problems += (f"{where}: {problem}" for problem in found.problems)
+        for remark in found.remarks:
+            self._remark(remark, where)
+        self._images[split] += 1
+        self._objects[split].update(found.classes)
+        self._most_objects[split] = max(self._most_objects[split], found.objects)
+        if found.objects:
+            self._masked[found.has_masks] += 1
+        else:
+            self._remark(f"{split}: an image has no objects", where)
+        if split == "validation":
+            self._check_id(found.source_id, where)
+        self._check_twin(split, hash(found.encoded), where)
+
+    def _check_id(self, source_id: bytes, where: str) -> None:
+        """Evaluation tells images apart by their ids, and leaves out the second of the same id."""
+        if source_id and source_id in self._ids:
+            shown = source_id.decode(errors="replace")[:80]
+            problem = f"image/source_id: {shown!r} occurs twice in validation; give each image its own, or leave it out"
+            self.problems.append(f"{where}: {problem}")
+        self._ids.add(source_id)
+
+    def _check_twin(self, split: str, image: int, where: str) -> None:
+        self._seen[split].add(image)
+        if any(image in self._seen[other] for other in SPLITS if other != split):
+            self._remark("an image is in train and in validation", where)
+
+    def _remark(self, remark: str, where: str) -> None:
+        self._remarks[remark] += 1
+        self._first.setdefault(remark, where)
+
+    @property
+    def has_masks(self) -> bool:
+        return self._masked[True] > 0 and not self._masked[False]
+
+    def conclude(self) -> None:
+        """Raises DatasetError with all that was found wrong, a line each."""
+        problems = self.problems[:MOST_PROBLEMS]
+        if self.is_hopeless:
+            problems.append(f"and perhaps more: the reading ended after {MOST_PROBLEMS} problems")
+        else:
+            problems += (f"{split}: {why}" for split in SPLITS if (why := self._useless(split)))
+        if problems:
+            raise DatasetError("dataset_bad_example", "\n".join(problems))
+
+    def _useless(self, split: str) -> str | None:
+        if not self._images[split]:
+            return "the files hold no record; name others"
+        if not self._objects[split] and not self.problems:
+            return "no image has an object, there is nothing to learn; name other files"
+        return None
+
+    def warnings(self) -> list[str]:
+        """What is no mistake for certain, with how often it was seen."""
+        warnings = [
+            f"{remark} ({count} times; first: {self._first[remark]})" for remark, count in self._remarks.items()
+        ]
+        if self._masked[True] and self._masked[False]:
+            warnings.append(
+                f"{self._masked[False]} images with objects have no masks, {self._masked[True]} have them: "
+                f"taken as a dataset without masks, which Mask R-CNN cannot learn from"
+            )
+        unseen = [name for label, name in self._labels.names.items() if not self._objects["train"][label]]
+        if unseen:
+            shown = ", ".join(unseen[:10]) + (", …" if len(unseen) > 10 else "")
+            warnings.append(f"train: {len(unseen)} of {len(self._labels.names)} classes have no object: {shown}")
+        return warnings
+
+    def figures(self, split: str) -> dict[str, Any]:
+        """The split's part of the manifest, without its files."""
+        objects = self._objects[split]
+        return {
+            "images": self._images[split],
+            "objects": objects.total(),
+            "most_objects": self._most_objects[split],
+            "objects_per_class": {name: objects[label] for label, name in self._labels.names.items()},
+        }
