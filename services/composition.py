@@ -6,6 +6,7 @@ from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
 from services.domain.plans import Plan
+from services.domain.tfrecord import DatasetError
 
 __all__ = ["checkpoint_path", "compose", "with_dataset"]
 
@@ -19,15 +20,21 @@ def compose(
 
 
 def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int) -> Config:
-    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left."""
-    masks = catalogue.get(pipeline_config.identify(config)).needs_masks
+    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left.
+
+    Raises DatasetError where the model learns from masks and the dataset has none.
+    """
+    model = catalogue.get(pipeline_config.identify(config))
+    if model.needs_masks and not dataset.has_masks:
+        problem = f"{dataset.folder.name!r} has no masks (image/object/mask), which Mask R-CNN learns from"
+        raise DatasetError("dataset_refused", f"{problem}: choose a dataset with masks, or a Faster R-CNN model")
     config = pipeline_config.set_data(
         config,
         train_files=[str(file) for file in dataset.train_files],
         eval_files=[str(file) for file in dataset.validation_files],
         label_map=str(dataset.label_map),
         num_classes=dataset.num_classes,
-        masks=masks,
+        masks=dataset.has_masks,
     )
     sizes = pipeline_config.size_input_readers(
         records=dataset.records,
@@ -35,7 +42,7 @@ def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int) -> Confi
         files=len(dataset.train_files),
         host_memory_mb=host_memory_mb,
         image_size=pipeline_config.image_size(config),
-        masks=masks,
+        masks=model.needs_masks,
         batch=config.train_config.batch_size,
         most_boxes=dataset.most_boxes,
     )
