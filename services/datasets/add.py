@@ -1,6 +1,6 @@
 """Add TFRecord files of the Object Detection API's format as a dataset.
 
-    python -m services.datasets.add NAME --home DIR --train FILES… --validation FILES… --label-map FILE
+    python -m services.datasets.add NAME --train FILES… --validation FILES… --label-map FILE
 
 Every record is checked first; where one cannot be trained on, it is named with what to do, and nothing is added.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from services.datasets.importer import Keep, Progress, add
 from services.domain.tfrecord import DatasetError
+from services.settings import Settings, SettingsError
 
 __all__ = ["main"]
 
@@ -22,8 +23,9 @@ _PROGRESS_S = 5.0
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
+        settings = Settings(home=options.home) if options.home else Settings.from_environment()
         added = add(
-            options.home / "datasets",
+            settings.datasets_dir,
             options.name,
             train=options.train,
             validation=options.validation,
@@ -32,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             keep=options.keep,
             progress=_progress(),
         )
-    except (DatasetError, OSError) as error:
+    except (DatasetError, SettingsError, OSError) as error:
         for line in str(error).splitlines():
             print(f"add: {line}", file=sys.stderr)
         print(f"add: {options.name} was not added", file=sys.stderr)
@@ -61,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
         "--validation-share", type=float, metavar="PART", help="instead: put this part of the training images aside"
     )
     parser.add_argument("--label-map", type=Path, required=True, metavar="FILE", help="the classes, a .pbtxt file")
-    parser.add_argument("--home", type=Path, required=True, metavar="DIR", help="the service's DOWNSHIFT_HOME")
+    parser.add_argument("--home", type=Path, metavar="DIR", help="the service's data (default: DOWNSHIFT_HOME)")
     keep = parser.add_mutually_exclusive_group()
     keep.add_argument(
         "--link", dest="keep", action="store_const", const=Keep.LINK, help="hard links, or refuse (default: or copy)"

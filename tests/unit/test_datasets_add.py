@@ -359,6 +359,16 @@ def test_the_command_adds_and_says_what(sample: Dataset, tmp_path: Path, capsys:
     assert library.names(tmp_path / "datasets") == ["cones"]
 
 
+def test_the_command_adds_to_the_home_of_the_settings(
+    sample: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOWNSHIFT_HOME", str(tmp_path / "home"))
+    train = [str(file) for file in sample.train_files]
+    arguments = ["cones", "--train", *train, "--label-map", str(sample.label_map), "--validation-share", "0.5"]
+    assert command.main(arguments) == 0
+    assert library.names(tmp_path / "home" / "datasets") == ["cones"]
+
+
 def test_the_command_refuses_line_by_line(sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(sample, tmp_path) == 1
     told = capsys.readouterr().err.splitlines()
