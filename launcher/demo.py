@@ -65,19 +65,24 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
 
 
 def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
-    job = api.post("/v1/jobs", JOB, key="demo")
-    progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
-    progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
-    progress.say(f"job {job['id']}    {report.plan(job['asked'])}, as asked (plan_ahead: false)")
-    progress.say()
     try:
+        job = _submit(api)
+        progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
+        progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
+        progress.say(f"job {job['id']}    {report.plan(job['asked'])}, as asked (plan_ahead: false)")
+        progress.say()
         job, attempts = _watch(api, job["id"], progress, deadline=started + _TIMEOUT_S)
     except BaseException:
-        _cancel(api, job["id"], progress)
+        _cancel(api, progress)
         raise
     _show(api, settings, job, attempts, progress)
     progress.say(f"{report.duration(time.monotonic() - started)} from the start.")
     _judge(api, job, attempts)
+
+
+def _submit(api: Api) -> Any:
+    """The job; the same one however often it is called."""
+    return api.post("/v1/jobs", JOB, key="demo")
 
 
 def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[Any, Sequence[Any]]:
@@ -129,11 +134,12 @@ def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
         raise DemoFailed("the job succeeded without having run out of memory first: there was nothing to show")
 
 
-def _cancel(api: Api, job_id: int, progress: Progress) -> None:
+def _cancel(api: Api, progress: Progress) -> None:
     """So that no training is left behind. A second interrupt leaves it at that."""
-    progress.show(f"cancelling job {job_id}")
+    progress.show("cancelling the job")
     deadline = time.monotonic() + _CANCEL_S
     with contextlib.suppress(DemoFailed):  # there is a better reason to be told
+        job_id = _submit(api)["id"]  # the interrupt may have come before its number did
         api.post(f"/v1/jobs/{job_id}/cancel")
         while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
             time.sleep(_POLL_S)

@@ -12,14 +12,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from launcher import demo_home
 from services.datasets import shapes
+from services.domain.states import State
+from services.store import jobs
+from services.store.engine import Store
 from tests.box import FAKE_TRAINER, ROOT
 
 TIMEOUT_S = 60.0
@@ -303,5 +306,9 @@ def test_an_interrupted_demo_ends_its_training_too(newcomer: Newcomer) -> None:
 
     assert demo.end(signal.SIGINT) == 130, demo.said
     until("nothing is left", lambda: not newcomer.processes())
-    assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
-    assert not demo_home.is_used(newcomer.home / "demo")
+    assert [line[0] for line in newcomer.lives()] == ["START", "STOP"], demo.said
+    assert "The service is stopped." in demo.said
+    with closing(Store.open(f"sqlite:///{newcomer.home}/demo/downshift.db")) as store, store.reading() as session:
+        job = jobs.get(session, 1)
+    assert job is not None
+    assert job.state == State.CANCELLED, demo.said
