@@ -33,13 +33,18 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """What one worker process does: look at the devices, after orphans, and for jobs that can start."""
+    """What one worker process does: look at the devices, after orphans, and for jobs that can start.
 
-    def __init__(self, settings: Settings) -> None:
+    `is_main`: it reports the devices. The processes beside it only start jobs on what it has reported.
+    """
+
+    def __init__(self, settings: Settings, is_main: bool = True) -> None:
         self.settings = settings
+        self._is_main = is_main
         self.store = Store.open(settings.database_url)
         self.reaper = Reaper(self.store, settings)
         self._devices: Devices | None = None
+        self._known_slot_bytes: int | None = None
         self._supervisors: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
@@ -68,20 +73,24 @@ class Worker:
             stopped.wait(max(0.1, self.settings.poll_s - (time.monotonic() - started)))
 
     def _read(self) -> list[DeviceReading]:
-        if self._devices is None:
-            self._devices = Devices(
-                parse_devices(self.settings.devices),
-                cuda_visible=os.environ.get("CUDA_VISIBLE_DEVICES"),
-                auto_slot_bytes=self._slot_before(),
-            )
+        if self._devices is None or not self._is_main:
+            slot_bytes = self._slot_bytes()
+            if self._devices is None or slot_bytes != self._known_slot_bytes:
+                self._known_slot_bytes = slot_bytes
+                self._devices = Devices(
+                    parse_devices(self.settings.devices),
+                    cuda_visible=os.environ.get("CUDA_VISIBLE_DEVICES"),
+                    auto_slot_bytes=slot_bytes,
+                )
         return self._devices.read()
 
-    def _slot_before(self) -> int | None:
-        """The size of the automatic slot before a restart, if a job is still in it."""
+    def _slot_bytes(self) -> int | None:
+        """The size that an automatic slot has already: before a restart, if a job is still in it; in another process
+        than the main one, as that has reported it. Sized anew, it would come out another."""
         with self.store.reading() as session:
             leased = {lease.device_id for lease in leases.of_host(session, self.settings.host)}
-            rows = device_rows.of_host(session, self.settings.host)
-            return next((row.total_bytes for row in rows if row.kind == DeviceKind.CPU and row.id in leased), None)
+            rows = [row for row in device_rows.of_host(session, self.settings.host) if row.kind == DeviceKind.CPU]
+            return next((row.total_bytes for row in rows if row.id in leased or not self._is_main), None)
 
     def _report_devices(self) -> None:
         ours = family(self._trainers())
@@ -124,13 +133,14 @@ def _reported(reading: DeviceReading, ours: set[int], held: str | None) -> Repor
 settings = Settings.from_environment()
 celery = make_celery(settings.broker)
 _process: dict[str, Worker] = {}
+_main_pid = os.getpid()
 _stopped = threading.Event()
 
 
 def _worker() -> Worker:
     """One per process: neither the database's connections nor the driver's survive a fork."""
     if "worker" not in _process:
-        _process["worker"] = Worker(settings)
+        _process["worker"] = Worker(settings, is_main=_main_pid == os.getpid())
     return _process["worker"]
 
 

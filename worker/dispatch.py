@@ -12,14 +12,13 @@ from services import composition, conclusion, scheduling
 from services.conclusion import Left
 from services.datasets import library
 from services.domain import pipeline_config
-from services.domain.contract import AttemptSpec, ContractError, Device
+from services.domain.contract import AttemptSpec, Device
 from services.domain.endings import Diagnosis, Ending
-from services.domain.pipeline_config import Config, ConfigError
-from services.domain.tfrecord import DatasetError
+from services.domain.pipeline_config import Config
 from services.scheduling import Claim
 from services.settings import Settings
 from services.store import attempts
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 from worker import places
 from worker.attempts import available_memory_mb, write_attempt
 from worker.devices import DeviceReading, contract_device, trainer_environment
@@ -37,7 +36,11 @@ def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) ->
     by_key = {reading.key: reading for reading in readings}
     started = []
     while (claim := scheduling.claim(store, settings, boot_id())) is not None:
-        supervisor = _start(store, settings, claim, by_key[claim.device_key])
+        reading = by_key.get(claim.device_key)
+        if reading is None:  # seen by the last report, and gone since: the next one will say so
+            _give_back(store, claim, Ending(Diagnosis.INTERRUPTED, f"{claim.device_id} is gone", None))
+            break
+        supervisor = _start(store, settings, claim, reading)
         if supervisor is not None:
             started.append(supervisor)
     return started
@@ -51,12 +54,18 @@ def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReadin
         (folder / ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
         _keep_config(store, claim, pipeline_config.to_text(config))
         return _start_supervisor(settings, claim, folder)
-    except (ConfigError, ContractError, DatasetError, OSError) as error:
-        _log.error("job %s, attempt %s cannot start: %s", claim.job_id, claim.attempt, error)
+    except StoreUnavailable:
+        raise
+    except Exception as error:  # whatever it is would be there again, and must not keep other jobs from starting
+        _log.exception("job %s, attempt %s cannot start", claim.job_id, claim.attempt)
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        ending = Ending(Diagnosis.DISK if full else Diagnosis.BUG, f"the attempt could not be started: {error}", None)
-        conclusion.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
+        said = f"the attempt could not be started: {error or type(error).__name__}"
+        _give_back(store, claim, Ending(Diagnosis.DISK if full else Diagnosis.BUG, said, None))
         return None
+
+
+def _give_back(store: Store, claim: Claim, ending: Ending) -> None:
+    conclusion.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
 
 
 def _compose(settings: Settings, claim: Claim) -> Config:

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-__all__ = ["Lock", "boot_id", "die_with_parent", "is_alive", "is_free", "start_time"]
+__all__ = ["Lock", "boot_id", "die_with_parent", "holders", "is_alive", "is_free", "start_time"]
 
 _PR_SET_PDEATHSIG = 1
 
@@ -59,6 +59,19 @@ def is_free(path: Path) -> bool:
         return lock.take()
     finally:
         lock.close()
+
+
+def holders(path: Path, session: int) -> list[int]:
+    """The processes of `session` that have the lock's file open."""
+    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if _holds(folder, path, session)]
+
+
+def _holds(folder: Path, path: Path, session: int) -> bool:
+    try:
+        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return int(fields[3]) == session and any(file.samefile(path) for file in (folder / "fd").iterdir())
+    except OSError:  # gone meanwhile, or somebody else's
+        return False
 
 
 def die_with_parent(number: signal.Signals) -> None:

@@ -16,10 +16,10 @@ from services.domain.endings import Diagnosis, Ending
 from services.queue import wake_workers
 from services.settings import Settings
 from services.store import leases
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
 from worker import places
-from worker.host import boot_id, is_alive, is_free
+from worker.host import boot_id, holders, is_alive, is_free
 from worker.places import Running
 from worker.supervision import take_in_and_conclude
 
@@ -51,7 +51,7 @@ class Reaper:
         self._found_at = {
             token: at for token, at in self._found_at.items() if token in {o.lease.token for o in orphans}
         }
-        reaped = sum(self._look_after(orphan) for orphan in orphans)
+        reaped = sum(self._try(orphan) for orphan in orphans)
         if reaped:
             wake_workers(self._settings)
         return reaped
@@ -68,13 +68,26 @@ class Reaper:
                 return None
         return _Orphan(lease, folder, running, rebooted)
 
+    def _try(self, orphan: _Orphan) -> bool:
+        """One that cannot be looked after must not keep the others, and the queue, waiting."""
+        try:
+            return self._look_after(orphan)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            _log.exception("job %s, attempt %s cannot be concluded", orphan.lease.job_id, orphan.lease.attempt)
+            return False
+
     def _look_after(self, orphan: _Orphan) -> bool:
         """Conclude, once nothing of it lives any more; True where this was the time."""
         lease, running = orphan.lease, orphan.running
         if running and not orphan.rebooted and is_alive(running.trainer, running.trainer_started):
             self._end_trainer(lease, running.trainer)
             return False
-        if not is_free(places.job_lock(self._settings, lease.job_id)):
+        lock = places.job_lock(self._settings, lease.job_id)
+        if not is_free(lock):
+            if running and not orphan.rebooted:
+                self._end_rest(lease, running.trainer, lock)
             return False
         _log.warning("job %s, attempt %s: its supervisor is gone", lease.job_id, lease.attempt)
         return self._conclude(orphan)
@@ -85,6 +98,14 @@ class Reaper:
         if time.monotonic() - found_at > self._settings.stop_grace_s:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
+
+    def _end_rest(self, lease: Lease, session: int, lock: Path) -> None:
+        """What a dead trainer has started, and holds its lock. Of its own session: nobody else is signalled."""
+        found_at = self._found_at.setdefault(lease.token, time.monotonic())
+        if time.monotonic() - found_at > self._settings.stop_grace_s:
+            for pid in holders(lock, session):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def _conclude(self, orphan: _Orphan) -> bool:
         lease = orphan.lease

@@ -68,7 +68,10 @@ class Supervision:
             _log.error("the lease is lost: the trainer was ended, and nothing of the job is touched")
             return 1
         killed_because = self._stopper.killed_because if self._stopper else None
-        places.note_exit(self._folder, status, killed_because)
+        try:
+            places.note_exit(self._folder, status, killed_because)
+        except OSError as error:  # a full disk, say; the database may still be told
+            _log.error("the exit status %s could not be noted: %s", status, error)
         # From here on the locks are held only by what the trainer may have left alive; the next attempt waits for that.
         for lock in self._locks:
             lock.close()
