@@ -47,6 +47,10 @@ test: check ## check, and every test that takes seconds; ARGS='-k name' is hande
 test-slow: $(STAMP) ## the tests that take minutes each
 	$(PY) -m pytest -m slow $(ARGS)
 
+.PHONY: faults
+faults: $(STAMP) ## faults at random, N trials (N=300 takes about an hour); SEED=7 begins elsewhere
+	FAULTS=$(or $(N),100) FAULTS_SEED=$(or $(SEED),1) $(PY) -m pytest tests/faults/test_chaos.py $(ARGS)
+
 .PHONY: format
 format: $(STAMP) ## rewrite the sources in the agreed style
 	$(PY) -m ruff check --fix . && $(PY) -m ruff format .

@@ -1,0 +1,158 @@
+"""Between the store and the planner: which devices count, and what was measured."""
+
+from typing import Any
+
+import pytest
+
+from services import ingestion, planning
+from services.clock import utc_now
+from services.domain.contract import AllocatorStats, Reason
+from services.domain.planner import Decision, GiveUp
+from services.domain.policy import Policy
+from services.domain.states import State
+from services.preparation import prepare
+from services.scheduling import Claim
+from services.store.models import Device, Measurement
+from tests.desk import GB, MB, Desk, Events, ago, gpu, slot
+
+LARGE = {"train": {"steps": 10, "batch_size": 64}}
+
+
+def again(desk: Desk) -> Claim:
+    claim = desk.claim()
+    assert claim is not None
+    return claim
+
+
+def first(desk: Desk, policy: Policy | None = None, min_bytes: int = 0, **request: Any) -> planning.FirstPlan:
+    prepared = prepare(desk.settings, desk.request(**request))
+    with desk.store.reading() as session:
+        return planning.plan_first(session, prepared.asked, policy or Policy(), min_bytes, utc_now())
+
+
+def test_a_first_plan_is_for_the_largest_device_that_is_there(desk: Desk) -> None:
+    desk.slots(1000, 3000)
+    desk.slots(64_000, host="away")
+    desk.change(Device, "away/cpu-0", seen_at=ago(120))
+    assert first(desk, **LARGE).capacity == 3000 * MB
+    desk.slots(64_000, host="away")
+    found = first(desk, **LARGE)
+    assert found.capacity == 64_000 * MB
+    assert isinstance(found.decision, Decision)
+    assert found.decision.plan.micro_batch == 64
+
+
+def test_without_devices_there_is_no_capacity_and_the_plan_is_as_asked(desk: Desk) -> None:
+    found = first(desk)
+    assert (found.capacity, list(found.rooms)) == (None, [])
+    assert isinstance(found.decision, Decision)
+
+
+def test_a_gpu_holds_less_than_is_printed_on_it(desk: Desk) -> None:
+    desk.report(gpu(0, 24 * GB, 24 * GB))
+    assert first(desk).capacity == 24 * GB - 600 * MB
+
+
+def test_what_fits_nowhere_is_given_up_with_its_floors(desk: Desk) -> None:
+    desk.slots(100)
+    decision = first(desk, Policy(levers=("image_size",))).decision
+    assert isinstance(decision, GiveUp)
+    assert "256x256" in decision.reason
+
+
+def test_this_boxs_own_measurements_go_before_the_catalogue(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    Events(desk.folder(claim)).step(1, peak=777 * MB)
+    ingestion.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    desk.end(claim, Reason.COMPLETED, allocator=AllocatorStats(peak=777 * MB))
+    found = first(desk)
+    assert isinstance(found.decision, Decision)
+    assert found.decision.prediction.source == "scaled"
+    assert found.decision.prediction.bytes == pytest.approx(777 * MB, rel=0.01)
+
+
+# After running out
+
+
+def ran_out(desk: Desk, **request: Any) -> Claim:
+    claim = desk.claimed(**{"policy": {"plan_ahead": False}, **request})
+    desk.ran_out(claim, in_use=desk.attempt(claim).limit_bytes)
+    return claim
+
+
+def test_the_next_plan_is_smaller_and_says_what_it_is_meant_for(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = ran_out(desk)
+    job = desk.job(claim.job_id)
+    assert job.plan["micro_batch"] < 8
+    assert job.plan["batch_size"] == 8
+    assert job.planned["capacity_bytes"] == 1000 * MB
+    assert again(desk).device_key == claim.device_key
+
+
+def test_who_prefers_to_shrink_is_fitted_to_what_is_free(desk: Desk) -> None:
+    desk.slots(1000, 64_000)
+    blocker = desk.claimed(policy={"plan_ahead": False})
+    assert blocker.device_key == "cpu-1"
+    claim = ran_out(desk, **LARGE)
+    assert claim.device_key == "cpu-0"
+    assert desk.job(claim.job_id).planned["capacity_bytes"] == 1000 * MB
+
+
+def test_who_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) -> None:
+    desk.slots(1000, 64_000)
+    blocker = desk.claimed(policy={"plan_ahead": False})
+    claim = ran_out(desk, **LARGE, policy={"plan_ahead": False, "prefer": "wait"})
+    job = desk.job(claim.job_id)
+    assert job.plan == job.asked
+    assert desk.claim() is None
+    desk.end(blocker, Reason.COMPLETED)
+    assert again(desk).device_key == "cpu-1"
+
+
+def test_a_device_with_a_problem_is_not_planned_for(desk: Desk) -> None:
+    desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
+    claim = ran_out(desk, **LARGE)
+    assert claim.device_key == "cpu-0"
+    assert desk.job(claim.job_id).planned["capacity_bytes"] == 1000 * MB
+
+
+def test_no_plan_comes_twice_and_every_series_of_failures_ends(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False, "max_attempts": 20}, **LARGE)
+    plans = []
+    for _ in range(21):
+        plans.append(desk.attempt(claim).plan)
+        desk.ran_out(claim, in_use=1000 * MB)
+        job = desk.job(claim.job_id)
+        if job.state == State.FAILED:
+            break
+        claim = again(desk)
+    assert job.state == State.FAILED
+    assert job.reason
+    assert len({str(plan) for plan in plans}) == len(plans) == job.attempts
+
+
+def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk) -> None:
+    desk.slots(4000)
+    job_id = desk.submit()
+    with desk.store.transaction() as session:
+        for number in range(520):
+            session.add(
+                Measurement(
+                    job_id=job_id, attempt=1, model="efficientdet_d0", precision="float32", micro_batch=8,
+                    accumulation=1, height=256, width=256, device_kind="cpu", software="test",
+                    peak_bytes=(600 if number < 20 else 700) * MB, complete=True, created_at=ago(0),
+                )
+            )  # fmt: skip
+    found = first(desk)
+    assert isinstance(found.decision, Decision)
+    assert found.decision.prediction.bytes == pytest.approx(700 * MB, rel=0.01)
+
+
+def test_rooms_know_what_is_free_and_what_is_printed_on_them(desk: Desk) -> None:
+    desk.report(gpu(0, 24 * GB, 10 * GB, others=14 * GB), slot(0, 1000, free_mb=300))
+    card, cpu = sorted(planning.rooms(desk.rows(Device)), key=lambda room: room.kind, reverse=True)
+    assert (card.size_bytes, card.total_bytes, card.free_bytes) == (24 * GB, 24 * GB - 600 * MB, 10 * GB - 600 * MB)
+    assert (cpu.size_bytes, cpu.total_bytes, cpu.free_bytes) == (1000 * MB, 1000 * MB, 300 * MB)
