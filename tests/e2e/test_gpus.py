@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from services import lifecycle
 from services.domain.contract import SPEC_FILE, AttemptSpec
 from services.domain.states import State
 from services.store import devices
@@ -62,11 +63,13 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
 def test_memory_that_stays_held_after_an_end_keeps_the_gpu_out_until_it_is_free(box: Box, nvml: FakeNvml) -> None:
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
     box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])
-    box.behave(step_s=0.5)
+    box.behave(die="hang", die_at_step=1)
     first = box.submit()
     box.until("a step", lambda: box.job(first).step >= 1)
     nvml.write([FakeGpu(total_mb=8000, free_mb=3000)])  # what the trainer holds, and leaves behind
+    lifecycle.cancel(box.store, box.owner, first)
     box.until_final(first)
+    box.behave()
     box.until("the quarantine", lambda: "still held" in (seen(box)[0].problem or ""))
     second = box.submit()
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
