@@ -9,10 +9,10 @@ import pytest
 from services import lifecycle, scheduling
 from services.clock import utc_now
 from services.domain.states import State
-from services.store.models import Lease
+from services.store.models import Attempt, Job, Lease
 from tests.faults.house import House, wait
 from worker import places, reaper
-from worker.host import boot_id, start_time
+from worker.host import boot_id, is_alive, start_time
 
 MakeHouse = Callable[..., House]
 
@@ -164,4 +164,24 @@ def test_a_claim_without_a_supervisor_is_taken_back(make_house: MakeHouse, monke
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts) == (State.SUCCEEDED, 2)
     assert "lost before training began" in house.attempts(job_id)[0].message
+    house.check()
+
+
+def test_a_second_attempt_waits_until_the_first_is_really_gone(make_house: MakeHouse) -> None:
+    """Its lease was given away behind its back, and its trainer is deaf: the locks alone keep the two apart."""
+    house = make_house()
+    house.behave(die="deaf", die_at_step=1)
+    job_id = house.submit()
+    house.work()
+    running = house.running(job_id)
+    house.until_step(job_id, 1)
+    house.behave()
+    with house.store.transaction() as session:
+        session.query(Lease).delete()
+        session.query(Job).update({"state": State.QUEUED})
+        session.query(Attempt).update({"ended_at": utc_now()})
+    house.until("the second claim", lambda: house.job(job_id).attempts == 2)
+    assert is_alive(running.trainer, running.trainer_started)
+    [job] = house.until_final(job_id)
+    assert (job.state, job.attempts) == (State.SUCCEEDED, 2)
     house.check()

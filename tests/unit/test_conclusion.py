@@ -198,6 +198,7 @@ def test_an_earlier_supervisor_cannot_end_the_next_attempt(desk: Desk, running: 
     desk.conclude(running, left(Diagnosis.INTERRUPTED))
     second = again(desk)
     assert desk.conclude(running, left(Diagnosis.COMPLETED)) is None
+    assert conclusion.conclude(desk.store, running.job_id, 1, second.token, left(Diagnosis.COMPLETED)) is None
     assert desk.job(running.job_id).state == State.RUNNING
     assert desk.conclude(second, left(Diagnosis.COMPLETED)) is not None
 
