@@ -183,7 +183,8 @@ def plan_after(
         law,
         capacity,
         failures,
-        attempts_used=len(attempts),
+        attempts_used=sum(attempt.diagnosis != Diagnosis.INTERRUPTED for attempt in attempts),
+        number=last.number,
         bfloat16=room is not None and room.bfloat16,
     )
     return decision, capacity

@@ -99,17 +99,21 @@ def next_plan(
     failures: Sequence[Failure],
     attempts_used: int,
     *,
+    number: int | None = None,
     bfloat16: bool = False,
 ) -> Decision | GiveUp:
-    """The plan after the last of `failures`, which ran under `current`.
+    """The plan after the last of `failures`, which ran under `current` as attempt `number` of the job.
 
+    `attempts_used` are those that count against the policy; `number` is the same where it is not given.
     It is predicted to need less than any that failed on a device of this capacity or more, so none comes twice. On a
     larger device than it failed on, `current` itself may be the answer, with no changes. A backbone that was given up
     does not come back: its weights are gone.
     """
     law = law.knowing(failure.point for failure in failures)
     search = _Search(asked, policy, law, capacity, failures, current.model, bfloat16=bfloat16)
-    ran_out = f"attempt {attempts_used} needed more than {gigabytes(failures[-1].limit_bytes)}" if failures else ""
+    ran_out = ""
+    if failures:
+        ran_out = f"attempt {number or attempts_used} needed more than {gigabytes(failures[-1].limit_bytes)}"
     if attempts_used >= policy.max_attempts:
         return search.give_up(f"all {policy.max_attempts} attempts that the policy allows were used", ran_out)
     chosen = search.choose()

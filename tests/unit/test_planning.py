@@ -91,6 +91,17 @@ def test_the_next_plan_is_smaller_and_says_what_it_is_meant_for(desk: Desk) -> N
     assert again(desk).device_key == claim.device_key
 
 
+def test_an_attempt_that_the_host_interrupted_is_not_counted_against_the_policy(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False, "max_attempts": 2}, train={"steps": 10, "batch_size": 8})
+    desk.end(claim, Reason.STOPPED)
+    claim = again(desk)
+    desk.ran_out(claim, in_use=1000 * MB)
+    job = desk.job(claim.job_id)
+    assert job.state == State.QUEUED, job.reason
+    assert "attempt 2 needed more" in job.planned["summary"]
+
+
 def test_who_prefers_to_shrink_is_fitted_to_what_is_free(desk: Desk) -> None:
     desk.slots(1000, 64_000)
     blocker = desk.claimed(policy={"plan_ahead": False})
