@@ -1,5 +1,6 @@
 """What people do to their jobs after submitting them: cancel, pause, resume, clone, edit."""
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,28 +9,31 @@ from sqlalchemy.orm import Session
 from services import submission
 from services.accounts import Principal
 from services.clock import utc_now
+from services.domain.endings import Diagnosis
 from services.domain.states import FINAL, State, Stop, Verb, advance
 from services.errors import Conflict, NotFound
 from services.queue import wake_workers
 from services.settings import Settings
-from services.store import audit, events, jobs
+from services.store import attempts, audit, events, jobs, leases
 from services.store.engine import Store
 from services.store.models import Job
 from services.submission import Submitted
 
 __all__ = ["cancel", "clone", "edit", "pause", "resume"]
 
+_GONE = datetime.timedelta(minutes=10)  # since a lease ended: its host is away, not slow
 _EDITABLE = frozenset({"name", "notes", "priority"})
 
 
 def cancel(store: Store, principal: Principal, job_id: int) -> None:
     """A job that waits is cancelled now; one that runs, as soon as its supervisor has stopped it.
 
-    Cancelling one that is being cancelled changes nothing.
+    Cancelling one that is being cancelled changes nothing. One whose host was not heard of for long is cancelled
+    without it: should the host come back, its supervisor finds the lease gone and ends the training.
     """
     with store.transaction() as session:
         job = _own(session, principal, job_id)
-        if job.state == State.RUNNING:
+        if job.state == State.RUNNING and not _abandon(session, job):
             _ask(session, principal, job, Stop.CANCEL)
         else:
             _move(session, principal, job, Verb.CANCEL)
@@ -101,6 +105,21 @@ def _own(session: Session, principal: Principal, job_id: int) -> Job:
         raise _no_job(job_id)
     principal.require_change(job.owner_id)
     return job
+
+
+def _abandon(session: Session, job: Job) -> bool:
+    """Take the lease of a job from a host that is gone; False where the host may well be alive."""
+    now, lease = utc_now(), leases.of_job(session, job.id)
+    if lease is None or lease.expires_at > now - _GONE:
+        return False
+    attempt = attempts.get(session, job.id, lease.attempt)
+    if attempt is not None:
+        attempt.ended_at, attempt.diagnosis = now, Diagnosis.UNKNOWN_KILL
+        attempt.message = f"its host {lease.host} was not heard of since {lease.expires_at:%Y-%m-%d %H:%M} UTC"
+        attempt.followed_by = "cancelled by its owner"
+    leases.release(session, job.id, lease.token)
+    job.stop = None
+    return True
 
 
 def _no_job(job_id: int) -> NotFound:

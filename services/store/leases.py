@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from services.store.models import Lease
 
-__all__ = ["AlreadyLeased", "held", "of_host", "release", "renew", "take"]
+__all__ = ["AlreadyLeased", "held", "of_host", "of_job", "release", "renew", "take"]
 
 
 class AlreadyLeased(Exception):
@@ -42,3 +42,7 @@ def release(session: Session, job_id: int, token: str) -> None:
 
 def of_host(session: Session, host: str) -> Sequence[Lease]:
     return session.scalars(select(Lease).where(Lease.host == host)).all()
+
+
+def of_job(session: Session, job_id: int) -> Lease | None:
+    return session.scalar(select(Lease).where(Lease.job_id == job_id))

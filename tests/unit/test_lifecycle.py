@@ -9,7 +9,7 @@ from services.accounts import Principal, Role, Scope
 from services.domain.contract import Reason
 from services.domain.states import FINAL, State, Stop, WrongState
 from services.errors import Conflict, Forbidden, Invalid, NotFound
-from services.store.models import AuditEntry, Job
+from services.store.models import AuditEntry, Job, Lease
 from tests.desk import Desk, ago
 
 
@@ -93,6 +93,22 @@ def test_a_job_that_runs_is_asked_to_stop_once(desk: Desk, deed: Any, stop: Stop
         assert (job.state, job.stop, job.version) == (State.RUNNING, stop, 3)
     assert desk.events(claim.job_id, "stop_requested") == [{"stop": stop, "by": "owner"}]
     assert len(desk.leases()) == 1
+
+
+def test_a_job_whose_host_is_gone_for_good_is_cancelled_without_it(desk: Desk) -> None:
+    desk.slots(2000)
+    claim = desk.claimed()
+    desk.change(Lease, "box/cpu-0", expires_at=ago(300))
+    lifecycle.cancel(desk.store, desk.owner, claim.job_id)
+    assert desk.job(claim.job_id).state == State.RUNNING  # slow, perhaps
+    desk.change(Lease, "box/cpu-0", expires_at=ago(660))
+    lifecycle.cancel(desk.store, desk.owner, claim.job_id)
+    assert (desk.job(claim.job_id).state, desk.job(claim.job_id).stop) == (State.CANCELLED, None)
+    assert desk.leases() == []
+    assert "not heard of" in desk.attempt(claim).message
+    # And should the host come back, what it has to say changes nothing.
+    assert desk.end(claim, Reason.COMPLETED) is None
+    assert desk.job(claim.job_id).state == State.CANCELLED
 
 
 def test_a_running_job_cannot_be_resumed(desk: Desk) -> None:
