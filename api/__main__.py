@@ -24,6 +24,7 @@ def main() -> int:
         print(f"api: {error}", file=sys.stderr)
         return 2
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname).1s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of every look at the schema's version
     found = readiness(store, settings)
     if not found.is_ready:
         what = "the tables are not up to date" if found.database else "the database does not answer"
