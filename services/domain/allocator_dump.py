@@ -56,7 +56,7 @@ class Numbers:
             self.requested = int(match["bytes"]) if match["bytes"] else bytes_of(match["size"], match["unit"])
             self.allocator = match["allocator"] or self.allocator
         if match := _TENSOR.search(text):
-            self.shape, self.dtype = _squeezed(match["shape"] or match["dims"]), match["dtype"] or self.dtype
+            self.shape, self.dtype = _squeezed(match["shape"] or match["dims"] or ""), match["dtype"] or self.dtype
             self.requested = self.requested or _tensor_bytes(self.shape, self.dtype)
 
     def _take_statistics(self, text: str) -> None:
@@ -126,7 +126,7 @@ _TENSOR = re.compile(
     r"(?: and type (?P<dtype>\w+))?"
 )
 _STATISTICS = {"Limit": "limit", "InUse": "in_use", "MaxInUse": "peak", "LargestFreeBlock": "largest_free"}
-_STATISTIC = re.compile(r"(?:^|\s)(Limit|InUse|MaxInUse|LargestFreeBlock):\s*(\d{1,19})\b")
+_STATISTIC = re.compile(r"\b(Limit|InUse|MaxInUse|LargestFreeBlock):\s*(\d{1,19})\b")
 _POOL = re.compile(
     r"(?:Total bytes in pool|total_region_allocated_bytes_): (\d{1,19})"
     r" memory_limit_: (\d{1,19}) available bytes: (\d{1,19})"

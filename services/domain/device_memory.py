@@ -19,7 +19,7 @@ _REFUSED = 0.5  # of what was asked for first; less than that was not there eith
 _AFTER = 3  # lines after the error that still belong to it
 _PROMISED = 0.15  # share of the limit that the device did not give although nobody else should have it
 _IN_PIECES_GPU = 0.97  # up to this share of the limit, in use and asked for together, memory that is free was unusable
-_IN_PIECES_SLOT = 0.9  # the same for a CPU slot, where no other allocator would help
+_IN_PIECES_SLOT = 0.75  # the same for a CPU slot, where no other allocator would help
 _LATE = 50  # steps after which a job of constant size has shown what it needs
 _GREW = 0.1  # share of the limit that a leak has taken at least
 
@@ -87,9 +87,10 @@ def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
 
 def _not_given(story: Story, numbers: Numbers) -> str | None:
     """The allocator's limit allowed it, and the device had it not."""
-    if numbers.available and numbers.requested and numbers.limit and not _is_slot(numbers):
-        if numbers.available >= max(numbers.requested, _PROMISED * numbers.limit):
-            return f"{_mb(numbers.available)} under this job's limit could not be had from the device"
+    available = numbers.free if _is_async(numbers) else numbers.available  # without a pool all of it comes from there
+    if available and numbers.requested and numbers.limit and not _is_slot(numbers):
+        if available >= max(numbers.requested, _PROMISED * numbers.limit):
+            return f"{_mb(available)} under this job's limit could not be had from the device"
         return None
     least, most = story.least_refused, story.most_refused
     small = numbers.in_use is None or not most or numbers.in_use < _REFUSED * most
@@ -114,7 +115,7 @@ def _not_set_up(story: Story, numbers: Numbers, seen: DeviceSeen) -> str | None:
 
 def _fragmentation(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
     free, asked, needed, limit = numbers.free, numbers.requested, numbers.needed, numbers.limit or numbers.pool
-    if free is None or asked is None or needed is None or limit is None or free < asked:
+    if free is None or asked is None or needed is None or limit is None or free < asked or _is_async(numbers):
         return None
     is_slot = _is_slot(numbers) or case.device_kind is DeviceKind.CPU
     if needed > (_IN_PIECES_SLOT if is_slot else _IN_PIECES_GPU) * limit:
@@ -143,6 +144,10 @@ def _changed(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Fi
 
 def _is_slot(numbers: Numbers) -> bool:
     return numbers.allocator is not None and numbers.allocator.startswith("bfc_cpu")
+
+
+def _is_async(numbers: Numbers) -> bool:
+    return numbers.allocator is not None and numbers.allocator.startswith("gpu_async")
 
 
 def _told(numbers: Numbers) -> str:

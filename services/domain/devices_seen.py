@@ -9,6 +9,7 @@ __all__ = ["DeviceSeen", "DevicesSeen", "memory_of_card"]
 
 _MB = 2**20
 _MOST = 32  # devices that are remembered
+_ANY = -1
 
 
 @dataclass
@@ -31,13 +32,19 @@ class DevicesSeen:
 
     def take(self, number: int, text: str) -> None:
         if match := _CREATED.search(text):
+            limit = int(match["mb"]) * _MB
             device = self._current(int(match["index"]))
-            if device.limit is not None:
+            if device.limit is not None or not _goes_with(device, limit):
                 device = self._new(int(match["index"]))
-            device.limit = int(match["mb"]) * _MB
+            device.limit = limit
             device.name = (match["name"] or "").strip() or device.name
             if not device.line:
                 device.line, device.text = number, text
+            return
+        if match := _AT_THE_END.search(text):
+            device = self._new(_ANY)
+            device.free_at_end, device.total = int(match[1]), int(match[2])
+            device.line, device.text = number, text
             return
         if match := _FOUND.search(text):
             device = self._new(int(match[1]))
@@ -54,7 +61,7 @@ class DevicesSeen:
         """What was last said, up to this line, of the device (such as GPU:1) whose allocator has this limit."""
         index = int(device[4:]) if device and device.startswith("GPU:") else None
         for one in reversed(self._all):
-            if one.line <= until and index in (None, one.index) and _goes_with(one, limit):
+            if one.line <= until and (index is None or one.index in (_ANY, index)) and _goes_with(one, limit):
                 return replace(one, total=one.total or memory_of_card(one.name or ""))
         return DeviceSeen()
 
@@ -75,9 +82,6 @@ def _take(device: DeviceSeen, number: int, text: str) -> None:
         device.line, device.text = number, text
     if match := _REPORTED.search(text):
         device.total = int(match[1])
-    if match := _AT_THE_END.search(text):
-        device.free_at_end, device.total = int(match[1]), int(match[2])
-        device.line, device.text = number, text
 
 
 def _goes_with(seen: DeviceSeen, limit: int | None) -> bool:

@@ -13,13 +13,14 @@ from services.domain.log_scan import Line, marked_lines
 from services.domain.log_spellings import Mark
 from services.domain.log_story import Cause, Story, read_story
 
-__all__ = ["diagnose", "how_it_ended", "signal_of"]
+__all__ = ["REASONS", "diagnose", "how_it_ended", "signal_of"]
 
 _LONGEST_TEXT = 500
+_ABORTS = (signal.SIGABRT, signal.SIGBUS)
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
-# What a status of the trainer says by itself. Not 0, nor 1, which Python gives for anything.
-_REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
+# What a status of our trainer says by itself. Not 0, which alone is no success, nor 1, which Python gives for anything.
+REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
 _BY_REASON = {
     Reason.STOPPED: Diagnosis.INTERRUPTED,
     Reason.HOST_MEMORY: Diagnosis.HOST,
@@ -32,13 +33,13 @@ def diagnose(case: Case) -> Finding:
     if case.exit_status == 0:
         return Finding(None, "the exit status is 0: nothing failed, whatever the log warns of")
     story = read_story(marked_lines(case.log))
-    if case.outcome is not None and case.outcome.reason is not Reason.COMPLETED:
-        return _as_reported(case, story, case.outcome.reason)
+    said = case.reason or (case.outcome.reason if case.outcome else None)
+    if said is not None and said is not Reason.COMPLETED:
+        return _as_reported(case, story, said)
     found = _from_log(case, story)
-    if found is not None:
-        return found
-    reason = _REASONS.get(case.exit_status) if case.exit_status is not None else None
-    return _as_reported(case, story, reason) if reason else _unexplained(case, story)
+    if found is None and case.exit_status in REASONS:
+        found = _as_reported(case, story, REASONS[case.exit_status])
+    return found or _unexplained(case, story)
 
 
 def signal_of(exit_status: int | None) -> int | None:
@@ -63,11 +64,22 @@ def how_it_ended(exit_status: int | None) -> str:
 def _as_reported(case: Case, story: Story, reason: Reason) -> Finding:
     """The trainer knows what kind of end it was; the log and the samples may know more about it."""
     cause = story.cause
+    if cause is not None and not _goes_with(cause, reason):
+        cause = story.cause = None  # something else that was survived
     if reason is Reason.DEVICE_MEMORY:
-        numbers = _numbers(case, cause if cause and cause.is_of_device else None)
+        if cause is not None:
+            return _from_device(case, story, cause)
+        numbers = _numbers(case, None)
         return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
-    diagnosis = _BY_REASON.get(reason, Diagnosis.BUG)
-    return _with_evidence(Finding(diagnosis, f"the trainer ended with {reason}"), story)
+    return _with_evidence(Finding(_BY_REASON.get(reason, Diagnosis.BUG), f"the trainer ended with {reason}"), story)
+
+
+def _goes_with(cause: Cause, reason: Reason) -> bool:
+    if reason is Reason.DEVICE_MEMORY:
+        return cause.is_of_device
+    if reason is Reason.HOST_MEMORY:
+        return bool(cause.marks & Mark.HOST) or cause.is_of_device
+    return bool(cause.marks & (Mark.DISK if reason is Reason.DISK_FULL else Mark.ERROR))
 
 
 def _from_log(case: Case, story: Story) -> Finding | None:
@@ -76,8 +88,7 @@ def _from_log(case: Case, story: Story) -> Finding | None:
     if case.cgroup_oom_kills and (killed or cause is None):
         why = f"the host ran out of memory: its kernel killed {case.cgroup_oom_kills} of the job's processes for it"
         return _with_evidence(Finding(Diagnosis.HOST, why), story)
-    crashed = signal_of(case.exit_status) is not None or case.exit_status is None
-    if cause is None or (cause.survived and crashed and not cause.marks & Mark.ENDED):
+    if cause is None or _is_past(case, cause):
         return _from_hints(case, story)
     if cause.marks & Mark.DISK:
         return _with_evidence(Finding(Diagnosis.DISK, "the disk is full"), story)
@@ -90,6 +101,14 @@ def _from_log(case: Case, story: Story) -> Finding | None:
     return _with_evidence(
         Finding(Diagnosis.BUG, f"an error that is not about memory or disk: {_text(cause.lines[-1])}"), story
     )
+
+
+def _is_past(case: Case, cause: Cause) -> bool:
+    """Training went on, and something else ended it. An abort, though, is how a failure ends that nobody handled."""
+    number = signal_of(case.exit_status)
+    if cause.marks & Mark.ENDED or (case.exit_status is not None and number is None):
+        return False
+    return cause.retried if number in _ABORTS else cause.survived
 
 
 def _from_device(case: Case, story: Story, cause: Cause) -> Finding:
@@ -107,8 +126,10 @@ def _from_device(case: Case, story: Story, cause: Cause) -> Finding:
 
 def _from_hints(case: Case, story: Story) -> Finding | None:
     """What is left to go by when no line says what ended it; None where there is nothing."""
+    if story.cause and _is_past(case, story.cause):
+        story.cause = None
     cause, number = story.cause, signal_of(case.exit_status)
-    told = cause.marks if cause and not cause.survived else 0
+    told = cause.marks if cause else 0
     how = how_it_ended(case.exit_status)
     if told & Mark.STOPPED:
         return _with_evidence(Finding(Diagnosis.INTERRUPTED, "it was told to stop"), story)

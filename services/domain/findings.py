@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.domain.allocator_dump import Numbers
-from services.domain.contract import DeviceKind, Outcome
+from services.domain.contract import DeviceKind, Outcome, Reason
 from services.domain.growth import Growth, Sample
 
 __all__ = ["Case", "Diagnosis", "Evidence", "Finding"]
@@ -42,6 +42,7 @@ class Case:
     free_at_claim: int | None = None  # … of which so much was free when the job got it
     held_by_others: int | None = None  # what other processes hold of the device at the end
     cgroup_oom_kills: int | None = None  # by how much the memory cgroup's counter went up
+    reason: Reason | None = None  # what our own trainer said of itself, by its outcome or its exit status
 
 
 @dataclass(frozen=True)

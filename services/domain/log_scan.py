@@ -9,7 +9,7 @@ from services.domain.log_spellings import Mark
 
 __all__ = ["Line", "marked_lines"]
 
-_MOST_CARRIED = 2**20  # bytes without an end of line
+_BLOCK = 2**20
 _MOST_ALIKE = 20  # lines of one shape in one piece of the log, beside the last
 _OVERLAP = 512
 _CHUNK = re.compile(rb" of size (\d{1,19})")
@@ -25,17 +25,31 @@ class Line(NamedTuple):
 def marked_lines(chunks: Iterable[bytes]) -> Iterator[Line]:
     """The lines with a mark, in order. Of very many that are alike, some; of mere progress, one line without a text."""
     judge, number, carried = Judge(), 1, b""
-    for chunk in chunks:
-        data = carried + chunk
-        end = data.rfind(b"\n") + 1
-        if not end and len(data) > _MOST_CARRIED:
-            end = len(data)
+    for block in _blocks(chunks):
+        data = carried + block
+        end = data.rfind(b"\n") + 1 or len(data)
         carried = data[end:]
-        if end:
-            yield from _marked(judge, data[:end], number)
-            number += data.count(b"\n", 0, end)
+        yield from _marked(judge, data[:end], number)
+        number += data.count(b"\n", 0, end)
     if carried:
         yield from _marked(judge, carried, number)
+
+
+def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in blocks of about one size: how a log was handed over must not show in what is read from it."""
+    held: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk)
+        if size >= _BLOCK:
+            data = b"".join(held)
+            for start in range(0, size - _BLOCK + 1, _BLOCK):
+                yield data[start : start + _BLOCK]
+            held = [data[size - size % _BLOCK :]]
+            size = len(held[0])
+    if size:
+        yield b"".join(held)
 
 
 def _marked(judge: Judge, data: bytes, number: int) -> Iterator[Line]:
@@ -44,7 +58,7 @@ def _marked(judge: Judge, data: bytes, number: int) -> Iterator[Line]:
     present = judge.marks_of_all(shapes)
     if not present:
         return
-    if present == Mark.PROGRESS:
+    if present == Mark.PROGRESS and len(shapes) > _MOST_ALIKE:
         yield Line(number, "", Mark.PROGRESS)
         return
     pieces = [(number + offset, piece) for offset, line in enumerate(data.split(b"\n")) for piece in line.split(b"\r")]

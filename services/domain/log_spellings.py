@@ -24,18 +24,19 @@ class Mark:
     OWN: Final = 1 << 12  # … that no lack of memory brings about
     # What follows from one of those and is never the cause.
     AFTERMATH: Final = 1 << 13
+    CHAINED: Final = 1 << 14  # the next exception does
     # What looks fatal and is not.
-    HARMLESS: Final = 1 << 14
-    BACKED_OFF: Final = 1 << 15  # the device had less than was asked for, and less was asked for
-    PRESSURE: Final = 1 << 16  # a large allocation on the host
+    HARMLESS: Final = 1 << 15
+    BACKED_OFF: Final = 1 << 16  # the device had less than was asked for, and less was asked for
+    PRESSURE: Final = 1 << 17  # a large allocation on the host
     # The training went on.
-    PROGRESS: Final = 1 << 17
-    RETRIED: Final = 1 << 18  # … after a failure, and the program says so
+    PROGRESS: Final = 1 << 18
+    RETRIED: Final = 1 << 19  # … after a failure, and the program says so
     # What surrounds a cause.
-    MISMATCH: Final = 1 << 19  # libraries or drivers that do not go together
-    SEEN: Final = 1 << 20  # a device and its memory, as seen at the start
-    DUMP: Final = 1 << 21  # a number of the allocator's dump
-    NODE: Final = 1 << 22  # the operation, device or allocator that an error belongs to
+    MISMATCH: Final = 1 << 20  # libraries or drivers that do not go together
+    SEEN: Final = 1 << 21  # a device and its memory, as seen at the start
+    DUMP: Final = 1 << 22  # a number of the allocator's dump
+    NODE: Final = 1 << 23  # the operation, device or allocator that an error belongs to
 
 
 CAUSES: Final = (
@@ -60,7 +61,7 @@ OVERRULED: Final = (
     (Mark.HANDLE, CAUSES & ~Mark.HANDLE),
     (Mark.DEVICE, CAUSES & ~Mark.DEVICE & ~Mark.HOST),
     (Mark.HOST, CAUSES & ~Mark.HOST | Mark.REQUEST),
-    (Mark.AFTERMATH, Mark.EXHAUSTED | Mark.STOPPED | Mark.ERROR),
+    (Mark.AFTERMATH, Mark.EXHAUSTED | Mark.ERROR),
     (Mark.EXHAUSTED, Mark.ERROR),
     (CAUSES & ~Mark.ERROR, Mark.PROGRESS | Mark.RETRIED),
     (Mark.ERROR, Mark.PROGRESS),
@@ -116,7 +117,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     ),
     Mark.HOST: (
         ("bad_alloc|bad allocation", r"std::bad_alloc|: bad allocation"),
-        ("cannot allocate memory", r"cannot allocate memory(?! in static tls)"),
+        ("cannot allocate memory", r"cannot allocate memory(?! in s)"),
         ("memoryerror", r"(?<![a-z])(?:_?array)?memoryerror\b"),
         ("outofmemoryerror", r"java\.lang\.outofmemoryerror"),
         ("allocate", r"unable to allocate .* for an array|can't allocate memory|memory allocation of\s+bytes failed"),
@@ -133,6 +134,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     Mark.ENDED: (
         ("kill", r"out of memory: kill|\boom[-_ ]?kill|job killed|killed (?:due to|because|by)"),
         ("memlimit|memory limit", r"term_memlimit|memory (?:usage )?limit"),
+        ("due to|term_", r"due to (?:time limit|preempt)|term_(?:runlimit|owner|preempt)"),
     ),
     Mark.KILLED: (("killed|sigkill", r"(?:^|[\s:)\]])killed(?:\s|$|\.$)(?!\s*(?:worker|stale|old))|\bsigkill\b"),),
     Mark.STOPPED: (
@@ -145,7 +147,8 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     Mark.ERROR: (
         (
             "error|exception",
-            r"(?:^|[\])>|:])\s*(?:\w+\.)*\w+(?:error|exception)(?: \(see above for traceback\))?(?::|\(|\s*$)",
+            r"(?:^|[\])>|:]|std(?:err|out) [fp])\s*(?:\w+\.)*\w+(?:error|exception)"
+            r"(?: \(see above for traceback\))?(?::|\(|\s*$)",
         ),
         ("check failed|fatal", r"\bcheck failed:|fatal python error|fatal error|fatal exception"),
         ("fault|core dumped", r"segmentation fault|core dumped"),
@@ -174,6 +177,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
         ("closed|did not stop", r"closed session|queue .*is closed|threads? did not stop"),
         ("could not destroy|polling|synchronize", r"could not destroy cu|error polling for event|not synchronize"),
     ),
+    Mark.CHAINED: (("above exception", r"handling of the above exception|above exception was the direct cause"),),
     Mark.HARMLESS: (
         ("not a failure|caller indicates|freed_by_count", r"caller indicates|not a failure|freed_by_count"),
         ("garbage collection", r"garbage collection: deallocate"),
@@ -184,7 +188,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     ),
     Mark.PRESSURE: (("system memory|large alloc", r"exceeds % of (?:free )?system memory|tcmalloc: large alloc"),),
     Mark.PROGRESS: (
-        ("loss", r"\bloss\w*['\"]?\s*[:=]?\s*(?:-?\.|nan\b|e[-+])"),
+        ("loss", r"\bloss\w*['\"]?(?:\s*[:=]\s*|\s+)(?:-?\.|nan\b)"),
         ("/step|/batch|it/s|/sec|per-step", r"s/(?:step|batch|it)\b|it/s\b|step/sec|per-step time"),
         ("/s", r"(?:examples|images|samples)/s"),
         ("epoch|step", r"^\W*epoch\s*[:/\[]|^\W*(?:global )?step\s*[:/,\[]|\[[=>.\s]+\] - eta"),
@@ -202,15 +206,15 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     ),
     Mark.SEEN: (
         ("totalmemory|freememory|devicememorysize", r"totalmemory:|freememory:|devicememorysize:"),
-        ("memory:|memory reported", r"(?:^|\s)(?:total|free) memory:|total memory reported"),
+        ("memory:|memory reported", r"\b(?:total|free) memory:|total memory reported"),
         ("total memory:", r"free memory/total memory:"),
         ("device", r"creat\w+ (?:tensorflow )?device .*memory|found device\s+with prop"),
-        ("name: ", r"^\W*name: \w|^\W*pcibusid: .*name: \w"),
+        ("name: ", r"(?<!\w )\bname: \w.*\bmajor:|^\W*name: \w|pcibusid: .*name: \w"),
     ),
     Mark.DUMP: (
-        ("limit:|inuse:|largestfreeblock:", r"(?:^|\s)(?:limit|inuse|maxinuse|largestfreeblock):\s*$"),
+        ("limit:|inuse:|largestfreeblock:", r"\b(?:limit|inuse|maxinuse|largestfreeblock):\s*$"),
         ("memory_limit_", r"memory_limit_:"),
-        ("free", r"(?:^|\s)free\s+at of size"),
+        ("free", r"\bfree\s+at of size"),
     ),
     Mark.NODE: (
         ("node", r"\[\[\s*(?:\{\{)?node:?\s|\{\{(?:function_)?node |^\W*node: '"),

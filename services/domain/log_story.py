@@ -19,7 +19,7 @@ __all__ = ["Cause", "Story", "read_story"]
 
 _NEARBY = 12  # lines, within which an operation or a device still belongs to the error above it
 _SAME_DUMP = 5000  # lines, within which numbers still belong to the failure they were printed for
-_GOES_ON = 5  # lines of progress that no other process writes by chance between a cause and what follows from it
+_GOES_ON, _FAR = 5, 40  # lines of progress, lines after a cause: by then, what follows from it would have been told
 _MOST_LINES = 6
 _LARGE = 2**30
 
@@ -32,11 +32,14 @@ class Cause:
     marks: int
     lines: list[Line] = field(default_factory=list)
     numbers: Numbers = field(default_factory=Numbers)
-    progress: int = 0  # lines of it since
+    progress: int = 0  # lines of it since, the last of them at
+    progress_at: int = 0
+    retried: bool = False  # … and the program said that it goes on
+    chained: bool = False  # the next error follows from it
 
     @property
     def survived(self) -> bool:
-        return self.progress >= _GOES_ON
+        return self.retried or (self.progress >= _GOES_ON and self.progress_at - self.last >= _FAR)
 
     @property
     def last(self) -> int:
@@ -54,6 +57,7 @@ class Cause:
     def add(self, line: Line) -> None:
         self.marks |= line.marks
         self.progress = 0
+        self.retried = False
         if len(self.lines) >= _MOST_LINES:
             del self.lines[-2]  # the first and the newest are kept
         self.lines.append(line)
@@ -71,6 +75,7 @@ class Story:
     statistics: dict[str, Line] = field(default_factory=dict)  # of the dump: its limit, and what was in use
     _before: Cause | None = None
     _node: Line | None = None
+    _since_pressure: int = 0  # lines of progress
 
     def tell(self, line: Line) -> None:
         marks = line.marks
@@ -81,11 +86,13 @@ class Story:
         if marks & Mark.BACKED_OFF:
             self._back_off(line)
         if marks & Mark.PRESSURE and _amount(line.text) >= _LARGE:
-            self.pressure = line
+            self.pressure, self._since_pressure = line, 0
         if marks & Mark.HARMLESS:
             self._take_back(line)
         if marks & (Mark.PROGRESS | Mark.RETRIED):
-            self._go_on(_GOES_ON if marks & Mark.RETRIED or not line.text else 1)
+            self._go_on(line)
+        if marks & Mark.CHAINED and self.cause:
+            self.cause.chained = True
         if marks & CAUSES:
             self._consider(line)
         if marks & (Mark.DUMP | Mark.NODE):
@@ -97,6 +104,8 @@ class Story:
             self._replace(line)
         elif _same_kind(now.marks, line.marks):
             self._extend(now, line)
+        elif now.chained and line.marks & Mark.ERROR:
+            now.chained = False
         elif _outweighs(line.marks, now):
             self._replace(line)
 
@@ -113,7 +122,7 @@ class Story:
             numbers = cause.numbers if line.number - cause.last <= _SAME_DUMP else Numbers()
             self._replace(line)
             cause = self.cause or cause
-            cause.numbers = cause.numbers.merged(numbers)
+            cause.numbers = numbers
         else:
             cause.add(line)
         if line.marks & Mark.REQUEST:  # a dump of its own follows
@@ -133,10 +142,10 @@ class Story:
                 cause = self.cause
             if cause is not None:
                 cause.progress = 0
+                cause.retried = False
                 cause.numbers.take(line.text)
-                name = line.text.strip().partition(":")[0]
-                if name in ("Limit", "InUse"):
-                    self.statistics[name] = line
+                if match := _STATISTIC.search(line.text):
+                    self.statistics[match[1]] = line
         elif cause and cause.is_of_device and line.number - cause.last <= _NEARBY:
             cause.numbers.take(line.text)
 
@@ -148,10 +157,14 @@ class Story:
         if _NO_FAILURE.search(line.text) and "ran out of memory" not in line.text:
             self.cause, self._before = self._before, None
 
-    def _go_on(self, lines: int) -> None:
-        self.pressure = None
+    def _go_on(self, line: Line) -> None:
+        self._since_pressure += 1 if line.text else _GOES_ON
+        if self._since_pressure >= _GOES_ON:
+            self.pressure = None
         if self.cause:
-            self.cause.progress += lines
+            self.cause.progress += 1
+            self.cause.progress_at = line.number
+            self.cause.retried |= bool(line.marks & Mark.RETRIED or not line.text)
 
     def _back_off(self, line: Line) -> None:
         amount = _amount(line.text)
@@ -175,7 +188,7 @@ def _same_kind(one: int, other: int) -> bool:
 
 def _outweighs(new: int, now: Cause) -> bool:
     """Whether a cause of another kind counts more than the one before it."""
-    if new & _MEMORY_OR_DISK or now.progress >= (1 if new & Mark.OWN else _GOES_ON):
+    if new & _MEMORY_OR_DISK or now.survived or (now.progress and new & Mark.OWN):
         return True
     if new & Mark.EXHAUSTED:  # says more than an exception or a kill
         return not now.is_clear
@@ -189,4 +202,5 @@ def _amount(text: str) -> int:
 
 _KINDS: Final = (_OF_DEVICE, Mark.HOST, Mark.DISK, Mark.KILLED, Mark.STOPPED, Mark.ERROR)
 _NO_FAILURE: Final = re.compile(r"freed_by_count|caller indicates|not a failure")
+_STATISTIC: Final = re.compile(r"\b(Limit|InUse):\s*\d")
 _AMOUNT: Final = re.compile(r"\b(\d{1,18}) bytes|Allocation of (\d{1,18})")
