@@ -50,7 +50,7 @@ class DevicesSeen:
             device = self._new(int(match[1]))
         else:
             device = self._all[-1] if self._all else DeviceSeen()
-            if any(getattr(device, _SIZES[match[1].lower()]) is not None for match in _SIZE.finditer(text)):
+            if any(getattr(device, name) not in (None, size) for name, size in _sizes(text)):
                 device = self._new(device.index)  # somebody else's
         before = replace(device)
         _take(device, number, text)
@@ -77,11 +77,15 @@ class DevicesSeen:
 def _take(device: DeviceSeen, number: int, text: str) -> None:
     if match := _NAME.search(text):
         device.name = match[1].strip()
-    for match in _SIZE.finditer(text):
-        setattr(device, _SIZES[match[1].lower()], bytes_of(match[2], match[3]))
+    for name, size in _sizes(text):
+        setattr(device, name, size)
         device.line, device.text = number, text
     if match := _REPORTED.search(text):
         device.total = int(match[1])
+
+
+def _sizes(text: str) -> list[tuple[str, int | None]]:
+    return [(_SIZES[match[1].lower()], bytes_of(match[2], match[3])) for match in _SIZE.finditer(text)]
 
 
 def _goes_with(seen: DeviceSeen, limit: int | None) -> bool:

@@ -86,7 +86,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     ),
     Mark.REQUEST: (("ran out of memory", r"ran out of memory trying to allocate"),),
     Mark.CONTEXT: (
-        ("primaryctxretain|ctxcreate", r"ctx(?:retain|create).*out.of.memory"),
+        ("ctxretain|ctxcreate", r"ctx(?:retain|create).*out.of.memory"),
         ("streamexecutor", r"initializing streamexecutor.*out.of.memory"),
         ("initialization|cuinit|cudagetdevice|cudasetdevice", r"(?:init\w*|etdevice)\b.*(?:failed|:).*out.of.memory"),
         ("context", r"(?:creat|alloc)\w* (?:a |the )?(?:\w+ )?context\b.*out.of.memory"),
@@ -111,8 +111,8 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
         # The first TensorFlows named the file that could not be written, and not the reason.
         (
             "exhausted",
-            r"exhausted(?:error)?(?: \(see above for traceback\))?:\s*(?:\w:)?[^\s:]*"
-            r"(?:tempstate|\.data-|ckpt|checkpoint|tfevents)[^\s:]*\s*$",
+            r"exhausted(?:error)?(?: \(see above for traceback\))?:\s*"
+            r"(?:\.{0,2}/|\w:\\|[^\s:]*(?:tempstate|\.data-|ckpt|tfevents))[^\s:]*\s*$",
         ),
     ),
     Mark.HOST: (
@@ -136,12 +136,12 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
         ("memlimit|memory limit", r"term_memlimit|memory (?:usage )?limit"),
         ("due to|term_", r"due to (?:time limit|preempt)|term_(?:runlimit|owner|preempt)"),
     ),
-    Mark.KILLED: (("killed|sigkill", r"(?:^|[\s:)\]])killed(?:\s|$|\.$)(?!\s*(?:worker|stale|old))|\bsigkill\b"),),
+    Mark.KILLED: (("killed|sigkill", r"(?:^|[\]):+])\s*killed(?:\s|\.|$)|\bsigkill\b"),),
     Mark.STOPPED: (
         ("keyboardinterrupt|sigint", r"(?:^|[\s:.])keyboardinterrupt\b|by signal[^a-z]*sigint"),
         ("due to|term_|walltime|time limit", r"due to (?:time limit|preempt)|term_(?:runlimit|owner|preempt)"),
         ("walltime|time limit", r"(?:walltime|time limit)\b.*exceeded|exceeded\b.*\b(?:walltime|time limit)"),
-        ("terminated|sigterm", r"(?:^|\s)terminated\s*(?:$|python)|\bsigterm\b"),
+        ("terminated|sigterm", r"(?:^|[\]):+])\s*terminated\s*(?:$|python)|\bsigterm\b"),
         ("*** ", r"\*\*\* (?:job|step)\b.*\bcancelled"),
     ),
     Mark.ERROR: (
