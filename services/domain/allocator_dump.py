@@ -133,8 +133,10 @@ _POOL = re.compile(
 )
 _FREE_CHUNK = re.compile(r"\bFree\s+at \w+ of size (\d{1,19})")
 _ALLOCATOR = re.compile(r"\bby allocator ([\w.]{1,80})")
-_OWN_DEVICE = re.compile(r"[^\w]_device=\"[^\"]*/(?:device:)?([cg]pu):(\d+)\"", re.I)  # of the node, not of its inputs
-_DEVICE = re.compile(r"/(?:device:)?([cg]pu):(\d+)", re.I)
+_OWN_DEVICE = re.compile(
+    r"[^\w]_device=\"[^\"]*/(?:device:)?([cg]pu):(\d{1,3})\"", re.I
+)  # of the node, not of its inputs
+_DEVICE = re.compile(r"/(?:device:)?([cg]pu):(\d{1,3})", re.I)
 _TRANSFER = re.compile(r"= _(?:Host)?(?:Recv|Send)\[")  # stands where the tensor is wanted, not where it was made
 _NODE = re.compile(
     r"\{\{node ([^}]{1,300})\}\}|\[\[[Nn]ode:? ([^\s=]{1,300})"

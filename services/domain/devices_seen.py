@@ -1,7 +1,7 @@
 """What a log says of the GPUs at the start: how much memory each has, and how much of it was free."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from services.domain.allocator_dump import bytes_of
 
@@ -9,6 +9,7 @@ __all__ = ["DeviceSeen", "DevicesSeen", "memory_of_card"]
 
 _MB = 2**20
 _MOST = 32  # devices that are remembered
+_MOST_LINES = 4
 _ANY = -1
 
 
@@ -20,8 +21,16 @@ class DeviceSeen:
     free: int | None = None  # at the start
     limit: int | None = None  # what TensorFlow gave itself of it
     free_at_end: int | None = None
-    line: int = 0  # the last that told of it
-    text: str = ""
+    told: dict[int, str] = field(default_factory=dict)  # the lines that this is read from, by their number
+
+    @property
+    def line(self) -> int:
+        return max(self.told, default=0)
+
+    def tell(self, number: int, text: str) -> None:
+        if len(self.told) >= _MOST_LINES:
+            del self.told[self.line]
+        self.told[number] = text
 
 
 class DevicesSeen:
@@ -38,13 +47,12 @@ class DevicesSeen:
                 device = self._new(int(match["index"]))
             device.limit = limit
             device.name = (match["name"] or "").strip() or device.name
-            if not device.line:
-                device.line, device.text = number, text
+            device.tell(number, text)
             return
         if match := _AT_THE_END.search(text):
             device = self._new(_ANY)
             device.free_at_end, device.total = int(match[1]), int(match[2])
-            device.line, device.text = number, text
+            device.tell(number, text)
             return
         if match := _FOUND.search(text):
             device = self._new(int(match[1]))
@@ -79,9 +87,10 @@ def _take(device: DeviceSeen, number: int, text: str) -> None:
         device.name = match[1].strip()
     for name, size in _sizes(text):
         setattr(device, name, size)
-        device.line, device.text = number, text
+        device.tell(number, text)
     if match := _REPORTED.search(text):
         device.total = int(match[1])
+        device.tell(number, text)
 
 
 def _sizes(text: str) -> list[tuple[str, int | None]]:

@@ -145,7 +145,8 @@ def _from_hints(case: Case, story: Story) -> Finding | None:
             Finding(Diagnosis.UNKNOWN_KILL, "nobody saw how it ended, and its log does not say"), story
         )
     if cause is None and number is None and story.least_refused:
-        return _with_evidence(why_device_ran_out(case, story, _numbers(case, None)), story)
+        numbers = _numbers(case, None)
+        return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
     return None
 
 
@@ -188,9 +189,7 @@ def _with_evidence(found: Finding, story: Story, numbers: Numbers | None = None)
         lines += story.statistics.values()
     if found.diagnosis is Diagnosis.NEIGHBOUR:
         lines += story.backed_off[:1] + story.backed_off[-1:]
-        seen = device_seen(story, numbers)
-        if seen.line:
-            lines.append(Line(seen.line, seen.text, Mark.SEEN))
+        lines += [Line(number, text, Mark.SEEN) for number, text in device_seen(story, numbers).told.items()]
     if found.diagnosis is Diagnosis.HOST and story.pressure:
         lines.append(story.pressure)
     if found.diagnosis is Diagnosis.BUG and story.mismatch:

@@ -1,5 +1,6 @@
 """What must not change a diagnosis: colour, line ends, noise, repetition, cuts that leave the evidence in."""
 
+import re
 import time
 
 from hypothesis import given, settings
@@ -102,6 +103,12 @@ def test_nothing_makes_it_fail(parts: list[bytes], status: int) -> None:
     found = diagnose(Case(status, parts))
     assert found.why
     assert (found.diagnosis is None) == (status == 0)
+
+
+def test_numbers_of_any_length_are_only_numbers() -> None:
+    long = b"9" * 6000
+    for line in LABELLED[0].log.split(b"\n"):
+        assert diagnose(Case(1, [re.sub(rb"\d+", long, line)])).why
 
 
 @given(logs, st.integers(LONGEST - 50, 3 * LONGEST))
