@@ -7,8 +7,9 @@ import datetime
 import itertools
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -17,15 +18,17 @@ from services import planning, storable
 from services.clock import utc_now
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome, Reason
 from services.domain.endings import Diagnosis, Ending, Next, read_ending, what_next
+from services.domain.findings import Case
 from services.domain.planner import Decision
 from services.domain.states import FINAL, State, Stop, Verb, advance
+from services.files import CHUNK
 from services.store import attempts, events, jobs, leases, measurements
 from services.store.engine import Store
 from services.store.models import Attempt, Job
 
 __all__ = ["Concluded", "Left", "conclude", "read_left"]
 
-_LOG_TAIL_BYTES = 256 * 1024
+_MOST_OF_LOG = 2**30  # bytes, from the end: seconds
 _IDLE_ATTEMPTS = 5  # something is wrong with the host or the start, and will be wrong again
 _HOLD_S = {Diagnosis.DISK: 60.0, Diagnosis.NEIGHBOUR: 30.0}
 _log = logging.getLogger(__name__)
@@ -57,8 +60,10 @@ class Concluded:
     followed_by: str
 
 
-def read_left(attempt_dir: Path, exit_status: int | None, killed_because: str | None = None) -> Left:
-    """`killed_because`: why we killed the trainer ourselves, where we did."""
+def read_left(
+    attempt_dir: Path, exit_status: int | None, killed_because: str | None = None, known: Case | None = None
+) -> Left:
+    """`killed_because`: why we killed the trainer ourselves, where we did. `known`: what was measured meanwhile."""
     outcome = None
     try:
         outcome = Outcome.from_json((attempt_dir / OUTCOME_FILE).read_text())
@@ -66,9 +71,9 @@ def read_left(attempt_dir: Path, exit_status: int | None, killed_because: str | 
         pass
     except (OSError, ContractError, UnicodeDecodeError) as error:
         _log.warning("%s of %s cannot be read: %s", OUTCOME_FILE, attempt_dir, error)
-    ending = read_ending(exit_status, outcome, _log_tail(attempt_dir / LOG_FILE))
+    ending = read_ending(exit_status, outcome, _printed(attempt_dir / LOG_FILE), known)
     if killed_because and ending.reason is None:
-        ending = Ending(ending.diagnosis, killed_because, None)
+        ending = replace(ending, message=killed_because)
     return Left(exit_status, outcome, ending, killed=killed_because is not None)
 
 
@@ -105,8 +110,8 @@ def _ending(job: Job, left: Left) -> Ending:
     """A trainer that was killed because its owner wanted it to stop, and it did not, is no mystery."""
     message = storable.text(left.ending.message)
     if left.killed and job.stop and left.ending.diagnosis is Diagnosis.UNKNOWN_KILL:
-        return Ending(Diagnosis.INTERRUPTED, message, left.ending.reason)
-    return Ending(left.ending.diagnosis, message, left.ending.reason)
+        return replace(left.ending, diagnosis=Diagnosis.INTERRUPTED, message=message)
+    return replace(left.ending, message=message)
 
 
 def _note(
@@ -201,11 +206,11 @@ def _move(job: Job, verb: Verb, reason: str | None, now: datetime.datetime) -> N
         job.queued_at = now
 
 
-def _log_tail(path: Path) -> str:
+def _printed(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - _LOG_TAIL_BYTES))
-            return file.read().decode(errors="replace")
-    except OSError:
-        return ""
+        with path.open("rb", buffering=0) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_OF_LOG))
+            while piece := file.read(CHUNK):
+                yield piece
+    except OSError as error:
+        _log.warning("%s cannot be read: %s", path, error)

@@ -1,29 +1,15 @@
 """What the end of an attempt means: how it is read, and what happens next. Total: every end has one next step."""
 
 import enum
-import re
-import signal
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from services.domain.contract import EXIT_CODES, Outcome, Reason
+from services.domain.diagnosis import REASONS, diagnose, how_it_ended
+from services.domain.findings import Case, Diagnosis, Finding
 from services.domain.states import Stop
 
 __all__ = ["NEXT", "Diagnosis", "Ending", "Next", "read_ending", "what_next"]
-
-
-class Diagnosis(enum.StrEnum):
-    COMPLETED = "completed"
-    INTERRUPTED = "interrupted"  # told to stop, by its owner or by the host
-    TOO_LARGE = "too_large"
-    NEIGHBOUR = "neighbour"
-    FRAGMENTATION = "fragmentation"
-    LEAK = "leak"
-    SPIKE = "spike"
-    HOST = "host"
-    DISK = "disk"
-    BUG = "bug"
-    UNKNOWN_KILL = "unknown_kill"
 
 
 class Next(enum.StrEnum):
@@ -72,32 +58,48 @@ class Ending:
     diagnosis: Diagnosis
     message: str
     reason: Reason | None  # None: the trainer could not say
+    finding: Finding | None = None  # what the diagnosis rests on
 
 
-def read_ending(exit_status: int | None, outcome: Outcome | None, log_tail: str = "") -> Ending:
+def read_ending(
+    exit_status: int | None, outcome: Outcome | None, log_tail: str | Iterable[bytes] = "", known: Case | None = None
+) -> Ending:
     """How an attempt ended, from what is left of it: its outcome, else its exit status, else its log.
 
     `exit_status` as subprocess gives it: negative for a signal, None where nobody was there to see it. Only an outcome
-    that says so and the exit status 0 together are a success.
+    that says so and the exit status 0 together are a success. `known`: what was measured meanwhile; the rest of it does
+    not count.
     """
-    if outcome is not None and _is_believed(outcome, exit_status):
-        return Ending(_DIAGNOSES[outcome.reason], outcome.message, outcome.reason)
-    if exit_status is None:
-        return Ending(Diagnosis.UNKNOWN_KILL, "the supervisor was lost, and nobody saw how the trainer ended", None)
-    how = _how(exit_status)
-    reason = _REASONS.get(exit_status)
-    if reason is not None:  # a full disk, say, has no room for an outcome
-        return Ending(_DIAGNOSES[reason], f"the trainer left no outcome and ended {how}, which means {reason}", reason)
-    for diagnosis, what, pattern in _LOGGED:
-        if any(pattern.search(line) and not _NOT_A_FAILURE.search(line) for line in log_tail.splitlines()):
-            return Ending(diagnosis, f"{what} and the trainer ended {how}", None)
-    if exit_status in _KILLS:
-        return Ending(Diagnosis.UNKNOWN_KILL, f"the trainer was killed {how}, without a trace", None)
-    if exit_status < 0:
-        return Ending(Diagnosis.BUG, f"the trainer crashed {how}; its log may say why", None)
+    if exit_status == EXIT_CODES[Reason.COMPLETED]:
+        return _without_failure(outcome)
+    believed = outcome if outcome is not None and outcome.reason is not Reason.COMPLETED else None
+    log = [log_tail.encode(errors="replace")] if isinstance(log_tail, str) else log_tail
+    said = believed.reason if believed else REASONS.get(exit_status) if exit_status is not None else None
+    finding = diagnose(replace(known or Case(), exit_status=exit_status, outcome=believed, log=log, reason=said))
+    diagnosis = finding.diagnosis or Diagnosis.BUG
+    return Ending(diagnosis, _message(exit_status, believed, said, finding), said, finding)
+
+
+def _without_failure(outcome: Outcome | None) -> Ending:
+    if outcome is not None and outcome.reason is Reason.COMPLETED:
+        return Ending(Diagnosis.COMPLETED, outcome.message, outcome.reason)
+    said = f"said {outcome.reason}" if outcome is not None else "left no outcome"
+    return Ending(Diagnosis.BUG, f"the trainer {said} and ended with exit status 0; see its log", None)
+
+
+def _message(exit_status: int | None, outcome: Outcome | None, said: Reason | None, finding: Finding) -> str:
+    """The trainer's own words where it left some, with what they leave out."""
+    how = how_it_ended(exit_status)
     if outcome is not None:
-        return Ending(Diagnosis.BUG, f"the trainer said {outcome.reason} and ended {how}; see its log", None)
-    return Ending(Diagnosis.BUG, f"the trainer left no outcome and ended {how}; see its log", None)
+        plain = finding.diagnosis in (Diagnosis.TOO_LARGE, _DIAGNOSES[outcome.reason])
+        return outcome.message if plain else f"{outcome.message}: {finding.why}"
+    if said is not None:  # a full disk, say, has no room for an outcome
+        return f"the trainer left no outcome and ended {how}, which means {said}"
+    if exit_status is None and finding.diagnosis is Diagnosis.UNKNOWN_KILL:
+        return "the supervisor was lost, and nobody saw how the trainer ended"
+    if finding.diagnosis is Diagnosis.BUG and not finding.evidence:
+        return f"the trainer left no outcome and ended {how}; see its log"
+    return f"{finding.why}; the trainer ended {how}" if exit_status is not None else finding.why
 
 
 def what_next(diagnosis: Diagnosis, stop: Stop | None, earlier: Sequence[Diagnosis]) -> Next:
@@ -112,44 +114,3 @@ def what_next(diagnosis: Diagnosis, stop: Stop | None, earlier: Sequence[Diagnos
     if stop is Stop.PAUSE and usual not in (Next.FAIL, Next.SMALLER):
         return Next.PAUSE
     return Next.AGAIN if usual is Next.ONCE_MORE else usual
-
-
-def _is_believed(outcome: Outcome, exit_status: int | None) -> bool:
-    """A failure that the trainer wrote down is evidence, though nobody saw its exit or it died while leaving."""
-    if outcome.reason is Reason.COMPLETED:
-        return exit_status == EXIT_CODES[Reason.COMPLETED]
-    return exit_status != EXIT_CODES[Reason.COMPLETED]
-
-
-def _how(exit_status: int) -> str:
-    if exit_status >= 0:
-        return f"with exit status {exit_status}"
-    try:
-        return f"by {signal.Signals(-exit_status).name}"
-    except ValueError:
-        return f"by signal {-exit_status}"
-
-
-_KILLS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT)
-
-# What a status says by itself. Not 0, which alone is no success, nor 1, which Python gives for anything.
-_REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
-
-_LOGGED = (
-    (
-        Diagnosis.TOO_LARGE,
-        "the device ran out of memory",
-        re.compile(
-            r"OOM when allocating|Allocator \([^)]*\) ran out of memory trying to allocate|cuMemAllocAsync failed"
-            r"|CU(DNN|BLAS)_STATUS_ALLOC_FAILED|Dst tensor is not initialized",
-            re.I,
-        ),
-    ),
-    (Diagnosis.DISK, "the disk is full", re.compile(r"No space left on device")),
-    (
-        Diagnosis.HOST,
-        "the host ran out of memory",
-        re.compile(r"std::bad_alloc|Cannot allocate memory|\bMemoryError\b"),
-    ),
-)
-_NOT_A_FAILURE = re.compile(r"The caller indicates that this is not a failure")
