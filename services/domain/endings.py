@@ -1,15 +1,13 @@
-"""What the end of an attempt means: how it is read, and what happens next. Total: every end has one next step."""
+"""What the end of an attempt means: how it is read from what is left. What is done about it: remedies.py."""
 
 import enum
 import re
 import signal
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.domain.contract import EXIT_CODES, Outcome, Reason
-from services.domain.states import Stop
 
-__all__ = ["NEXT", "Diagnosis", "Ending", "Next", "read_ending", "what_next"]
+__all__ = ["Diagnosis", "Ending", "read_ending"]
 
 
 class Diagnosis(enum.StrEnum):
@@ -25,31 +23,6 @@ class Diagnosis(enum.StrEnum):
     BUG = "bug"
     UNKNOWN_KILL = "unknown_kill"
 
-
-class Next(enum.StrEnum):
-    SUCCEED = "succeed"
-    SMALLER = "smaller"  # ask the planner
-    AGAIN = "again"  # the same plan, from the last checkpoint
-    ONCE_MORE = "once_more"  # the same, unless it ended like this before
-    HOLD = "hold"  # the same plan after a while
-    FAIL = "fail"
-    CANCEL = "cancel"
-    PAUSE = "pause"
-
-
-NEXT: dict[Diagnosis, Next] = {
-    Diagnosis.COMPLETED: Next.SUCCEED,
-    Diagnosis.INTERRUPTED: Next.AGAIN,
-    Diagnosis.TOO_LARGE: Next.SMALLER,
-    Diagnosis.NEIGHBOUR: Next.HOLD,
-    Diagnosis.FRAGMENTATION: Next.ONCE_MORE,
-    Diagnosis.LEAK: Next.ONCE_MORE,
-    Diagnosis.SPIKE: Next.ONCE_MORE,
-    Diagnosis.HOST: Next.ONCE_MORE,
-    Diagnosis.DISK: Next.HOLD,
-    Diagnosis.BUG: Next.FAIL,
-    Diagnosis.UNKNOWN_KILL: Next.ONCE_MORE,
-}
 
 _DIAGNOSES: dict[Reason, Diagnosis] = {
     Reason.COMPLETED: Diagnosis.COMPLETED,
@@ -98,20 +71,6 @@ def read_ending(exit_status: int | None, outcome: Outcome | None, log_tail: str 
     if outcome is not None:
         return Ending(Diagnosis.BUG, f"the trainer said {outcome.reason} and ended {how}; see its log", None)
     return Ending(Diagnosis.BUG, f"the trainer left no outcome and ended {how}; see its log", None)
-
-
-def what_next(diagnosis: Diagnosis, stop: Stop | None, earlier: Sequence[Diagnosis]) -> Next:
-    """`earlier`: the diagnoses of the job's attempts before this one. A wish to stop counts, except against success."""
-    usual = NEXT[diagnosis]
-    if usual is Next.SUCCEED:
-        return usual
-    if stop is Stop.CANCEL:
-        return Next.CANCEL
-    if usual is Next.ONCE_MORE and diagnosis in earlier:
-        usual = Next.FAIL
-    if stop is Stop.PAUSE and usual not in (Next.FAIL, Next.SMALLER):
-        return Next.PAUSE
-    return Next.AGAIN if usual is Next.ONCE_MORE else usual
 
 
 def _is_believed(outcome: Outcome, exit_status: int | None) -> bool:
