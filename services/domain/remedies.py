@@ -109,15 +109,15 @@ def ran_out(tried: Sequence[Tried]) -> list[bool]:
 
 
 def waits_s(tried: Sequence[Tried]) -> list[float]:
-    """The wait after each of the ends that brought the last of `tried` about: the same one, in a row, nothing saved."""
-    cause, count = tried[-1].diagnosis, 0
+    """The waits in a row, up to the one after the last of `tried`: for others all of them, and nothing saved."""
+    count = 0
     for one in reversed(tried):
-        if one.diagnosis is not cause and one.diagnosis is not Diagnosis.INTERRUPTED:
+        if one.diagnosis not in _OTHERS:
             break
-        count += one.diagnosis is cause
+        count += one.diagnosis in _FIRST_WAIT_S
         if one.saved:
             break
-    first = _FIRST_WAIT_S.get(cause, 0.0)
+    first = _FIRST_WAIT_S[tried[-1].diagnosis]
     return [min(_LONGEST_WAIT_S, first * 2**number) for number in range(count)]
 
 
