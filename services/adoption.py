@@ -12,7 +12,7 @@ from services.domain.policy import Lever
 from services.settings import Settings
 from services.store.models import Attempt, Job
 
-__all__ = ["Start", "adopt", "start_of"]
+__all__ = ["Start", "adopt", "adopt_while_queued", "start_of"]
 
 
 def adopt(job: Job, decision: Decision, capacity: int | None) -> None:
@@ -21,6 +21,13 @@ def adopt(job: Job, decision: Decision, capacity: int | None) -> None:
     job.plan, job.planned, job.steps = after.to_dict(), planning.as_planned(decision, capacity), after.steps
     kept = before.model == after.model
     job.step = min(after.steps, resumed_step(job.step or 0, before.batch_size, after.batch_size)) if kept else 0
+
+
+def adopt_while_queued(job: Job, decision: Decision, capacity: int | None) -> None:
+    """As `adopt`, for a job that an earlier attempt left with a remedy: what that changed is still to be told."""
+    remedied = [change for change in job.planned.get("changes") or [] if change["lever"] is None]
+    adopt(job, decision, capacity)
+    job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied]}
 
 
 @dataclass(frozen=True)

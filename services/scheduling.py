@@ -165,7 +165,7 @@ def _fit_to(session: Session, job: Job, present: Sequence[Room], laws: _Laws, no
             _wait(job, f"waits for {away.device_id}, whose host was not heard of lately")
             return False
     if isinstance(decision, Decision):
-        adoption.adopt(job, decision, room.total_bytes)
+        adoption.adopt_while_queued(job, decision, room.total_bytes)
         job.version += 1
         events.add(session, job.id, "planned", now, summary=decision.summary)
         return True

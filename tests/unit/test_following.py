@@ -102,6 +102,18 @@ def test_a_host_that_ran_out_gets_a_smaller_input_and_the_same_model(desk: Desk,
     assert desk.attempt(running).followed_by == shown["summary"]
 
 
+def test_a_remedy_is_still_told_when_the_plan_is_changed_before_it_starts(desk: Desk, running: Claim) -> None:
+    compose(desk, running)
+    end(desk, running, Diagnosis.HOST)
+    desk.slots(700)  # the device is another, smaller one by now
+    second = again(desk, running.job_id)
+    compose(desk, second)
+    assert second.plan.micro_batch < running.plan.micro_batch
+    changed = difference(desk, second)
+    assert changed["micro_batch"]["lever"] == "micro_batch"
+    assert "smaller input pipeline" in changed["train_input_reader.shuffle_buffer_size"]["reason"]
+
+
 def test_an_input_at_its_floor_is_the_end_with_what_was_needed(desk: Desk, running: Claim) -> None:
     claim = running
     for _ in range(3):
