@@ -118,11 +118,12 @@ class Attempt(BaseModel):
     job: int
     number: int
     plan: Plan
+    adjustments: dict[str, int | bool] = Field(description="what goes with the plan: remedies that are no levers")
     device: AttemptDevice
     limit_bytes: int = Field(description="the device's memory that it could have")
     predicted: Prediction | None
     measured_peak_bytes: int | None
-    changes: list[Change] = Field(description="settings of the plan that were changed for this attempt")
+    changes: list[Change] = Field(description="settings that were changed for this attempt, of the plan or beside it")
     summary: str | None
     phase: str | None
     step: int

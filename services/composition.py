@@ -4,6 +4,7 @@ from pathlib import Path
 
 from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
+from services.domain.adjustments import NONE, Adjustments, bounded
 from services.domain.pipeline_config import Config
 from services.domain.plans import Plan
 from services.domain.tfrecord import DatasetError
@@ -12,15 +13,21 @@ __all__ = ["checkpoint_path", "compose", "with_dataset"]
 
 
 def compose(
-    base: Config, plan: Plan, dataset: Dataset, *, checkpoint: str | None = None, host_memory_mb: int
+    base: Config,
+    plan: Plan,
+    dataset: Dataset,
+    *,
+    checkpoint: str | None = None,
+    host_memory_mb: int,
+    adjustments: Adjustments = NONE,
 ) -> Config:
     """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given."""
-    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb)
+    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb, adjustments)
     return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
 
 
-def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int) -> Config:
-    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left.
+def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int, adjustments: Adjustments = NONE) -> Config:
+    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left, within bounds.
 
     Raises DatasetError where the model learns from masks and the dataset has none.
     """
@@ -46,7 +53,7 @@ def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int) -> Confi
         batch=config.train_config.batch_size,
         most_boxes=dataset.most_boxes,
     )
-    return pipeline_config.set_input_readers(config, sizes)
+    return pipeline_config.set_input_readers(config, bounded(sizes, adjustments))
 
 
 def checkpoint_path(root: Path, name: str) -> Path | None:

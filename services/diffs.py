@@ -36,6 +36,15 @@ _SOURCES: Sequence[tuple[re.Pattern[str], str]] = [
         (r"^(train_input_reader|eval_input_reader|eval_config)|max_number_of_boxes$", "dataset"),
     )
 ]
+# The bound on boxes stands in three places; the reader's is the one that is decided on.
+_TWINS = {
+    "train_config.max_number_of_boxes": "train_input_reader.max_number_of_boxes",
+    **{
+        f"eval_input_reader[0].{name}": f"train_input_reader.{name}"
+        for name in ("max_number_of_boxes", "num_parallel_batches", "num_prefetch_batches")
+    },
+}
+_BESIDE = ("async_allocator", "start")
 _REASONS = {"dataset": _BY_DATA, "checkpoint": "set from the checkpoint that the job names"}
 
 
@@ -74,9 +83,10 @@ def _changes(
     before: Config, after: Config, old: Mapping[str, Any], new: Mapping[str, Any], planned: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     causes = {change["field"]: change for change in planned.get("changes") or []}
-    # The one setting that a pipeline.config cannot hold.
+    # What a pipeline.config cannot hold.
     if old.get("micro_batch") != new.get("micro_batch"):
         yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), "micro_batch", causes)
+    yield from (dict(causes[field]) for field in _BESIDE if field in causes)
     for change in pipeline_config.compare(before, after):
         yield _entry(change.field, change.before, change.after, _source(change.field), causes)
 
@@ -88,7 +98,7 @@ def _source(field: str) -> str | None:
 def _entry(
     field: str, before: str | None, after: str | None, source: str | None, causes: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    cause = causes.get(source or "")
+    cause = causes.get(field) or causes.get(_TWINS.get(field, source or ""))
     if cause is None:
         lever, reason = None, _REASONS.get(source or "", _FOLLOWS)
     else:

@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import storable
-from services.domain import catalogue, planner
+from services import history, storable
+from services.domain import catalogue, planner, remedies
 from services.domain.contract import AllocatorStats, DeviceKind, Outcome, Phase
 from services.domain.endings import Diagnosis
 from services.domain.memory import MemoryLaw, Point, Prediction
+from services.domain.plan_changes import Change
 from services.domain.planner import Decision, GiveUp
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Policy, Prefer
@@ -23,6 +24,7 @@ __all__ = [
     "Room",
     "absent_devices",
     "as_planned",
+    "change_values",
     "largest",
     "law_for",
     "measured",
@@ -104,19 +106,23 @@ def as_planned(decision: Decision, capacity: int | None) -> dict[str, Any]:
     """What is kept beside a plan: how it came about."""
     return {
         "summary": decision.summary,
-        "changes": [
-            {
-                "lever": str(change.lever),
-                "field": change.field,
-                "before": change.before,
-                "after": change.after,
-                "reason": change.reason,
-            }
-            for change in decision.changes
-        ],
+        "changes": change_values(decision.changes),
         "prediction": prediction_values(decision.prediction),
         "capacity_bytes": capacity,
     }
+
+
+def change_values(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    return [
+        {
+            "lever": None if change.lever is None else str(change.lever),
+            "field": change.field,
+            "before": change.before,
+            "after": change.after,
+            "reason": change.reason,
+        }
+        for change in changes
+    ]
 
 
 def prediction_values(prediction: Prediction) -> dict[str, Any]:
@@ -170,11 +176,12 @@ def plan_after(
         present = [device for device in present if device.id in free or device.id == last.device_id]
     room = largest(rooms(present), job.min_memory_bytes)
     capacity = max(room.total_bytes if room else 0, last.limit_bytes)
-    law = law_for(session, [job.model], DeviceKind(_kind(last)))
+    law = law_for(session, [job.model], history.device_kind(last))
+    tries = history.tried(attempts)
     failures = [
         planner.Failure(plan_of_job(attempt.plan), attempt.limit_bytes, evaluating=_ran_out_evaluating(attempt))
-        for attempt in attempts
-        if attempt.diagnosis == Diagnosis.TOO_LARGE
+        for attempt, failed in zip(attempts, remedies.ran_out(tries), strict=True)
+        if failed
     ]
     decision = planner.next_plan(
         plan_of_job(job.asked),
@@ -183,17 +190,21 @@ def plan_after(
         law,
         capacity,
         failures,
-        attempts_used=sum(attempt.diagnosis != Diagnosis.INTERRUPTED for attempt in attempts),
+        attempts_used=remedies.attempts_used(tries),
         number=last.number,
         bfloat16=room is not None and room.bfloat16,
     )
     return decision, capacity
 
 
-def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime) -> Measurement | None:
-    """The measurement that an ended attempt is; None where it says nothing about memory."""
+def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, *, ran_out: bool) -> Measurement | None:
+    """The measurement that an ended attempt is; None where it says nothing about memory.
+
+    `ran_out`: its plan was too large. What a leak came to is not what its plan needs.
+    """
+    if attempt.diagnosis == Diagnosis.LEAK:
+        return None
     allocator = outcome.allocator if outcome else AllocatorStats()
-    ran_out = attempt.diagnosis == Diagnosis.TOO_LARGE
     # More than there was, whatever the allocator says: fragments cannot be used either.
     at_least = max(_known(allocator.in_use) + _known(allocator.requested), attempt.limit_bytes + 1)
     # The peak of one that never trained a step is no peak of training.
@@ -217,7 +228,7 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime) 
         width=plan.image_size[1],
         proposals=plan.proposals,
         second_stage_batch=plan.second_stage_batch,
-        device_kind=_kind(attempt),
+        device_kind=history.device_kind(attempt),
         software=SOFTWARE,
         peak_bytes=peak,
         evaluation_peak_bytes=evaluation,
@@ -237,10 +248,6 @@ def _ran_out_evaluating(attempt: Attempt) -> bool:
 
 
 SOFTWARE = "tensorflow 2.20.0"  # another version may need another amount
-
-
-def _kind(attempt: Attempt) -> str:
-    return str(attempt.device_id.rpartition("/")[2].partition("-")[0])
 
 
 def _ladder(name: str) -> list[catalogue.Model]:

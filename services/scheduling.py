@@ -6,18 +6,22 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import planning
+from services import adoption, planning
+from services.adoption import Start
 from services.clock import utc_now
 from services.domain import planner
+from services.domain.adjustments import NONE, Adjustments
 from services.domain.contract import DeviceKind
-from services.domain.memory import MemoryLaw
+from services.domain.memory import MemoryLaw, gigabytes
 from services.domain.planner import Decision
 from services.domain.plans import Plan
 from services.domain.policy import Prefer
 from services.domain.states import State, Verb, advance
+from services.neighbours import neighbours
 from services.planning import Room
 from services.settings import Settings
 from services.store import attempts, devices, events, jobs, leases
@@ -45,6 +49,7 @@ class Claim:
     base_config: str
     dataset: str
     checkpoint: str | None
+    adjustments: Adjustments = NONE
 
 
 def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
@@ -160,8 +165,7 @@ def _fit_to(session: Session, job: Job, present: Sequence[Room], laws: _Laws, no
             _wait(job, f"waits for {away.device_id}, whose host was not heard of lately")
             return False
     if isinstance(decision, Decision):
-        job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, room.total_bytes)
-        job.steps = decision.plan.steps
+        adoption.adopt_while_queued(job, decision, room.total_bytes)
         job.version += 1
         events.add(session, job.id, "planned", now, summary=decision.summary)
         return True
@@ -191,9 +195,11 @@ def _say_why(job: Job, free: Sequence[Device]) -> None:
     if largest is None:
         _wait(job, None)
     else:
+        holder = neighbours(next(device for device in free if device.id == largest.device_id))
         _wait(
             job,
-            f"waits for a device with enough free memory: {largest.name} has {largest.free_bytes / 1e9:.1f} GB free",
+            f"waits for a device with enough free memory: {largest.name} has {gigabytes(largest.free_bytes)} free"
+            f"{', ' if holder else ''}{holder}",
         )
 
 
@@ -212,6 +218,7 @@ def _lease(
     session: Session, settings: Settings, job: Job, device: Device, boot_id: str, now: datetime.datetime
 ) -> Claim:
     token = secrets.token_hex(16)
+    start = adoption.start_of(settings, job, attempts.of_job(session, job.id))
     job.state = advance(State(job.state), Verb.CLAIM)
     job.attempts += 1
     job.version += 1
@@ -239,7 +246,8 @@ def _lease(
             job_id=job.id,
             number=job.attempts,
             plan=job.plan,
-            planned=job.planned,
+            planned=_planned(job, start),
+            adjustments=job.adjustments,
             config="",
             device_id=device.id,
             device_name=device.name,
@@ -262,5 +270,18 @@ def _lease(
         plan=planning.plan_of_job(job.plan),
         base_config=job.base_config,
         dataset=job.dataset,
-        checkpoint=job.request.get("checkpoint") if job.plan["model"] == job.model else None,
+        checkpoint=start.checkpoint,
+        adjustments=Adjustments.from_dict(job.adjustments),
     )
+
+
+def _planned(job: Job, start: Start) -> dict[str, Any]:
+    """How the attempt's plan came about, with what was given up for it."""
+    if start.change is None:
+        return job.planned
+    summary, changes = job.planned["summary"], job.planned.get("changes") or []
+    return {
+        **job.planned,
+        "summary": f"{summary} It {start.change.reason}.",
+        "changes": [*changes, *planning.change_values([start.change])],
+    }

@@ -67,6 +67,7 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "job": attempt.job_id,
         "number": attempt.number,
         "plan": attempt.plan,
+        "adjustments": attempt.adjustments or {},
         "device": {"id": attempt.device_id, "name": attempt.device_name},
         "limit_bytes": attempt.limit_bytes,
         "predicted": planned.get("prediction"),

@@ -2,8 +2,9 @@
 
 FAKE_TRAINER names a JSON file, read at the start: {"need_mb_per_image": 0, "step_s": 0.05, "phases_s": {"tracing": 1},
 "steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH}. It needs
-need_mb_per_image x micro-batch of device memory, saves every step, and writes its life into the observer's file:
-one line "START job attempt device pid time" and one "STOP …", which nothing else writes.
+need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch; it saves
+every step, and writes its life into the observer's file: one line "START job attempt device pid time" and one
+"STOP …", which nothing else writes.
 """
 
 import json
@@ -29,6 +30,7 @@ from services.domain.contract import (  # noqa: E402
     Outcome,
     Phase,
     Reason,
+    resumed_step,
 )
 
 MB = 2**20
@@ -45,12 +47,18 @@ class Fake:
         self.need = int(self.behaviour.get("need_mb_per_image", 0) * (self.spec.micro_batch or self.batch) * MB)
         self.limit = self.spec.device.memory_limit_mb * MB or None
         self.saved = Path(self.spec.job_dir, "checkpoints", self.spec.architecture, "fake-step")
-        self.step = int(self.saved.read_text()) if self.saved.exists() else 0
+        self.step = self.resumed()
         self.stopping = False
         signal.signal(signal.SIGTERM, self.stop)
 
     def stop(self, *_: Any) -> None:
         self.stopping = True
+
+    def resumed(self) -> int:
+        if not self.saved.exists():
+            return 0
+        step, batch = map(int, self.saved.read_text().split())
+        return resumed_step(step, batch, self.batch)
 
     def event(self, kind: EventKind, **fields: Any) -> None:
         with (self.folder / "events.jsonl").open("a") as file:
@@ -109,8 +117,11 @@ class Fake:
             host={"current": 10 * MB, "peak": 10 * MB},
         )
         self.saved.parent.mkdir(parents=True, exist_ok=True)
-        self.saved.write_text(str(self.step))
+        self.saved.write_text(f"{self.step} {self.batch}")
         self.event(EventKind.CHECKPOINT, step=self.step)
+        late_need = self.behaviour.get("late_need_mb_per_image", 0) * (self.spec.micro_batch or self.batch) * MB
+        if self.limit and late_need > self.limit and self.step >= self.behaviour.get("die_at_step", 2):
+            self.end(Reason.DEVICE_MEMORY, "the device ran out of memory", requested=MB)
         if self.step == self.behaviour.get("die_at_step", 2):
             self.die(self.behaviour.get("die"))
 

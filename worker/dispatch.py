@@ -50,7 +50,9 @@ def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReadin
     folder = places.attempt_dir(settings, claim.job_id, claim.attempt)
     try:
         config = _compose(settings, claim)
-        write_attempt(folder, _spec(settings, claim, contract_device(reading)), config)
+        write_attempt(
+            folder, _spec(settings, claim, contract_device(reading, claim.adjustments.async_allocator)), config
+        )
         (folder / ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
         _keep_config(store, claim, pipeline_config.to_text(config))
         return _start_supervisor(settings, claim, folder)
@@ -76,6 +78,7 @@ def _compose(settings: Settings, claim: Claim) -> Config:
         library.find(settings.datasets_dir, claim.dataset),
         checkpoint=str(checkpoint) if checkpoint else None,
         host_memory_mb=available_memory_mb(),
+        adjustments=claim.adjustments,
     )
 
 

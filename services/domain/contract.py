@@ -185,6 +185,11 @@ class Outcome:
         return value
 
 
+def resumed_step(step: int, batch_before: int, batch: int) -> int:
+    """Where `step` steps of `batch_before` images are in steps of `batch`: as many images seen, to half a batch."""
+    return round(step * batch_before / batch)
+
+
 def _document(kind: Any, text: str) -> Any:
     try:
         return _read(kind, _parse(text), "")

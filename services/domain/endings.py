@@ -1,41 +1,14 @@
-"""What the end of an attempt means: how it is read, and what happens next. Total: every end has one next step."""
+"""What the end of an attempt means: how it is read from what is left. What is done about it: remedies.py."""
 
-import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from services.domain.contract import EXIT_CODES, Outcome, Reason
 from services.domain.diagnosis import REASONS, diagnose, how_it_ended
 from services.domain.findings import Case, Diagnosis, Finding
-from services.domain.states import Stop
 
-__all__ = ["NEXT", "Diagnosis", "Ending", "Next", "read_ending", "what_next"]
+__all__ = ["Diagnosis", "Ending", "read_ending"]
 
-
-class Next(enum.StrEnum):
-    SUCCEED = "succeed"
-    SMALLER = "smaller"  # ask the planner
-    AGAIN = "again"  # the same plan, from the last checkpoint
-    ONCE_MORE = "once_more"  # the same, unless it ended like this before
-    HOLD = "hold"  # the same plan after a while
-    FAIL = "fail"
-    CANCEL = "cancel"
-    PAUSE = "pause"
-
-
-NEXT: dict[Diagnosis, Next] = {
-    Diagnosis.COMPLETED: Next.SUCCEED,
-    Diagnosis.INTERRUPTED: Next.AGAIN,
-    Diagnosis.TOO_LARGE: Next.SMALLER,
-    Diagnosis.NEIGHBOUR: Next.HOLD,
-    Diagnosis.FRAGMENTATION: Next.ONCE_MORE,
-    Diagnosis.LEAK: Next.ONCE_MORE,
-    Diagnosis.SPIKE: Next.ONCE_MORE,
-    Diagnosis.HOST: Next.ONCE_MORE,
-    Diagnosis.DISK: Next.HOLD,
-    Diagnosis.BUG: Next.FAIL,
-    Diagnosis.UNKNOWN_KILL: Next.ONCE_MORE,
-}
 
 _DIAGNOSES: dict[Reason, Diagnosis] = {
     Reason.COMPLETED: Diagnosis.COMPLETED,
@@ -100,17 +73,3 @@ def _message(exit_status: int | None, outcome: Outcome | None, said: Reason | No
     if finding.diagnosis is Diagnosis.BUG and not finding.evidence:
         return f"the trainer left no outcome and ended {how}; see its log"
     return f"{finding.why}; the trainer ended {how}" if exit_status is not None else finding.why
-
-
-def what_next(diagnosis: Diagnosis, stop: Stop | None, earlier: Sequence[Diagnosis]) -> Next:
-    """`earlier`: the diagnoses of the job's attempts before this one. A wish to stop counts, except against success."""
-    usual = NEXT[diagnosis]
-    if usual is Next.SUCCEED:
-        return usual
-    if stop is Stop.CANCEL:
-        return Next.CANCEL
-    if usual is Next.ONCE_MORE and diagnosis in earlier:
-        usual = Next.FAIL
-    if stop is Stop.PAUSE and usual not in (Next.FAIL, Next.SMALLER):
-        return Next.PAUSE
-    return Next.AGAIN if usual is Next.ONCE_MORE else usual

@@ -11,9 +11,9 @@ from services.domain.policy import Lever
 
 @dataclass(frozen=True)
 class Change:
-    """One field of a plan; `reason` is a sentence with the figures."""
+    """One field of a plan, or of what goes with it (no lever); `reason` is a sentence with the figures."""
 
-    lever: Lever
+    lever: Lever | None
     field: str
     before: str
     after: str
@@ -60,7 +60,8 @@ def describe(before: Plan, after: Plan) -> str:
 
 def pulled(before: Plan, after: Plan) -> list[Lever]:
     """The levers by which the two differ."""
-    return list(dict.fromkeys(change.lever for change in changes(before, after, "")))
+    found = (change.lever for change in changes(before, after, ""))
+    return list(dict.fromkeys(lever for lever in found if lever is not None))
 
 
 def settings(plan: Plan) -> Mapping[Lever, str]:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from services.store.models import Metric
 
-__all__ = ["Bucket", "Value", "names_of_job", "record", "series"]
+__all__ = ["Bucket", "Value", "names_of_job", "record", "series", "series_of_attempt"]
 
 _ROWS = 1000  # per statement: both databases bound the parameters of one
 
@@ -72,7 +72,15 @@ def series(session: Session, job_id: int, names: Sequence[str], max_points: int)
 
     Two queries, whatever the number of series: the database reads the values, and only buckets leave it.
     """
-    mine = (Metric.job_id == job_id, Metric.name.in_(names))
+    return _buckets(session, max_points, Metric.job_id == job_id, Metric.name.in_(names))
+
+
+def series_of_attempt(session: Session, job_id: int, attempt: int, name: str, max_points: int) -> Sequence[Bucket]:
+    """As `series`, of one metric in one attempt."""
+    return _buckets(session, max_points, Metric.job_id == job_id, Metric.name == name, Metric.attempt == attempt)
+
+
+def _buckets(session: Session, max_points: int, *mine: ColumnElement[bool]) -> Sequence[Bucket]:
     first, last = session.execute(select(func.min(Metric.step), func.max(Metric.step)).where(*mine)).one()
     if first is None:
         return []

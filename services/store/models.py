@@ -111,6 +111,7 @@ class Job(Base):
     asked: Mapped[dict[str, Any]]
     plan: Mapped[dict[str, Any]]
     planned: Mapped[dict[str, Any]]  # how `plan` came about: prediction, changes, summary
+    adjustments: Mapped[dict[str, Any] | None]  # what goes with `plan`; None: nothing
     min_memory_bytes: Mapped[int] = mapped_column(default=0)
     not_before: Mapped[datetime.datetime | None]
     attempts: Mapped[int] = mapped_column(Integer, default=0)
@@ -130,6 +131,7 @@ class Attempt(Base):
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
     plan: Mapped[dict[str, Any]]
     planned: Mapped[dict[str, Any]]
+    adjustments: Mapped[dict[str, Any] | None]
     config: Mapped[str]  # pipeline.config as run
     device_id: Mapped[str] = mapped_column(String(128))
     device_name: Mapped[str]

@@ -11,7 +11,7 @@ import pytest
 from services import lifecycle
 from services.domain.contract import SPEC_FILE, AttemptSpec
 from services.domain.states import State
-from services.store import devices
+from services.store import devices, jobs
 from services.store.engine import Store
 from services.store.models import Device
 from tests.box import ROOT, Box
@@ -57,6 +57,22 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
     assert (job.state, job.attempts) == (State.SUCCEEDED, 1)
     spec = AttemptSpec.from_json((box.settings.jobs_dir / str(job_id) / "attempt-1" / SPEC_FILE).read_text())
     assert (spec.device.kind, spec.device.gpu) == ("gpu", 0)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_goes_with_a_plan_reaches_the_trainer(box: Box, nvml: FakeNvml) -> None:
+    job_id = box.submit()
+    with box.store.transaction() as session:
+        job = jobs.lock(session, job_id)
+        assert job is not None
+        job.adjustments = {"async_allocator": True, "shuffle_buffer_size": 2}
+    nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
+    box.until_final(job_id)
+    spec = AttemptSpec.from_json((box.settings.jobs_dir / str(job_id) / "attempt-1" / SPEC_FILE).read_text())
+    assert spec.device.async_allocator
+    [attempt] = box.attempts(job_id)
+    assert "shuffle_buffer_size: 2" in attempt.config
+    assert attempt.adjustments == {"async_allocator": True, "shuffle_buffer_size": 2}
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -8,6 +8,7 @@ import pytest
 
 from services import lifecycle
 from services.domain.states import State
+from services.store import metrics
 from services.store.engine import Store
 from tests.box import Box
 
@@ -61,6 +62,29 @@ def test_a_job_that_runs_out_of_memory_is_requeued_smaller_and_resumes(make_box:
     assert last.plan["micro_batch"] <= 2
     assert last.planned["changes"][0]["field"] == "micro_batch"
     assert last.planned["changes"][0]["reason"]
+
+
+def test_a_smaller_batch_goes_on_in_the_middle_of_the_schedule_after_as_many_images(make_box: MakeBox) -> None:
+    box = make_box(devices="cpu:1000")
+    box.behave(late_need_mb_per_image=200, die_at_step=3)
+    policy = {"plan_ahead": False, "levers": ["batch_size"]}
+    job_id = box.submit(train={"steps": 6, "batch_size": 8}, policy=policy)
+    box.work()
+    [job] = box.until_final(job_id)
+    assert job.state == State.SUCCEEDED
+    first, *_, last = box.attempts(job_id)
+    batch = last.plan["batch_size"]
+    assert (first.saved_step, batch < 8) == (3, True)
+    assert job.step == job.steps == last.saved_step == round(6 * 8 / batch)
+    began = _steps(box, job_id, last.number)[0]
+    assert abs((began - 1) * batch - 3 * 8) <= batch / 2, "not an image lost or doubled, to half a batch"
+
+
+def _steps(box: Box, job_id: int, attempt: int) -> list[int]:
+    """The steps that an attempt reported."""
+    with box.store.reading() as session:
+        found = metrics.series_of_attempt(session, job_id, attempt, "Loss/total_loss", 1000)
+        return [bucket.step for bucket in found]
 
 
 def test_floors_that_cannot_be_met_end_in_a_reason_that_names_them(make_box: MakeBox) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from services.domain import catalogue, pipeline_config
 from services.domain.contract import Reason, Resume
 from tests.trainings import ROOT
 from worker.trainer.endings import Ending
@@ -26,8 +27,12 @@ def make(tensorflow_ready: None, tmp_path: Path) -> Any:
 
     reporter = Reporter(tmp_path)
 
-    def make_one(extra: int = 0, adam: bool = False) -> tuple[Any, Any, Any]:
+    def make_one(extra: int = 0, adam: bool = False, batch: int = 4, cosine: bool = False) -> tuple[Any, Any, Any]:
         config = tiny_detector.config()
+        if cosine:
+            config = catalogue.get("efficientdet_d0").pipeline_config(1, (256, 256), 4, 100)
+            config.train_config.unpad_groundtruth_tensors = True
+        config = pipeline_config.rescale_for_batch(config, 4, batch)
         if adam:
             config.train_config.optimizer.adam_optimizer.learning_rate.constant_learning_rate.learning_rate = 0.1
         step = TrainStep(config, tiny_detector.TinyDetector(extra), accumulation=1)
@@ -58,6 +63,48 @@ def test_a_resumed_training_is_the_one_that_was_never_stopped(make: Any) -> None
     assert float(second.model.a) == pytest.approx(float(straight.model.a), rel=1e-6)
     assert float(second.model.b) == pytest.approx(float(straight.model.b), rel=1e-6)
     assert int(second.global_step) == 6
+
+
+def test_another_batch_goes_on_after_as_many_images_and_at_the_same_point_of_the_schedule(make: Any) -> None:
+    first, iterator, checkpoints = make(cosine=True)
+    run(first, iterator, 6)
+    checkpoints.save()
+
+    second, iterator, checkpoints = make(cosine=True, batch=2)
+    assert checkpoints.resume(Resume.AUTO) == int(second.global_step) == 12
+    assert float(second.model.a) == float(first.model.a)
+    # The learning rate follows the batch, and the schedule the images.
+    assert second.learning_rate() == pytest.approx(first.learning_rate() / 2, rel=1e-3)
+    run(second, iterator, 1)
+    assert checkpoints.save() == 13
+
+
+def test_what_was_translated_once_is_not_translated_again(make: Any) -> None:
+    for batch, resumed in ((4, None), (2, 4), (2, 5), (4, 3)):
+        step, iterator, checkpoints = make(batch=batch)
+        assert checkpoints.resume(Resume.AUTO) == resumed
+        run(step, iterator, 2 if resumed is None else 1)
+        checkpoints.save()
+
+
+def test_of_a_larger_batch_the_newest_is_the_one_of_most_images(make: Any) -> None:
+    for batch, resumed in ((2, None), (4, 3), (4, 4), (4, 5)):
+        step, iterator, checkpoints = make(batch=batch)
+        assert checkpoints.resume(Resume.AUTO) == resumed
+        run(step, iterator, 6 if resumed is None else 1)
+        checkpoints.save()
+
+
+def test_a_checkpoint_that_does_not_name_its_batch_is_resumed_at_its_step(make: Any, tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    step, iterator, _ = make()
+    run(step, iterator, 3)
+    older = tf.train.Checkpoint(step=step.global_step, model=step.model, optimizer=step.optimizer)
+    tf.train.CheckpointManager(older, str(tmp_path / "checkpoints"), 2, checkpoint_name="ckpt").save(3)
+    second, _, checkpoints = make()
+    assert checkpoints.resume(Resume.AUTO) == 3
+    assert float(second.model.a) == float(step.model.a)
 
 
 def test_there_is_nothing_to_resume_at_first(make: Any) -> None:

@@ -3,6 +3,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from services.domain import contract
 from services.domain.contract import AllocatorStats, AttemptSpec, ContractError, Device, DeviceKind, Outcome, Reason
@@ -112,3 +114,10 @@ def test_specs_and_outcomes_cannot_be_edited() -> None:
 def test_a_device_built_by_hand_is_checked_too() -> None:
     with pytest.raises(ContractError, match=r"^gpu: must not be negative, got -1"):
         Device(kind=DeviceKind.GPU, gpu=-1)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 512), st.integers(1, 512))
+def test_a_resumed_step_is_after_as_many_images_to_half_a_batch(step: int, before: int, batch: int) -> None:
+    resumed = contract.resumed_step(step, before, batch)
+    assert abs(resumed * batch - step * before) <= batch / 2
+    assert contract.resumed_step(step, before, before) == step

@@ -1,18 +1,15 @@
-"""How an end is read and what follows, for every reason, exit status, wish to stop and past."""
+"""How an end is read, for every reason and exit status."""
 
-import itertools
 import signal
 
 import pytest
 
 from services.domain.contract import EXIT_CODES, Outcome, Reason
-from services.domain.endings import NEXT, Diagnosis, Next, read_ending, what_next
-from services.domain.states import Stop
+from services.domain.endings import Diagnosis, read_ending
 
 STATUSES = [None, *sorted(set(EXIT_CODES.values())), 2, 77, 127, *(-number for number in (1, 2, 6, 9, 11, 15, 64))]
 OUTCOMES = [None, *(Outcome(reason=reason, message=f"said {reason}") for reason in Reason)]
 LOGS = ["", "OOM when allocating tensor", "std::bad_alloc", "No space left on device"]
-PASTS = [[], *([diagnosis] for diagnosis in Diagnosis), list(Diagnosis)]
 
 
 @pytest.mark.parametrize("exit_status", STATUSES)
@@ -25,21 +22,6 @@ def test_whatever_is_left_has_one_reading_and_success_takes_both_witnesses(
         succeeded = outcome is not None and outcome.reason is Reason.COMPLETED and exit_status == 0
         assert (ending.diagnosis is Diagnosis.COMPLETED) == succeeded
         assert ending.message
-
-
-@pytest.mark.parametrize(("diagnosis", "stop"), itertools.product(Diagnosis, [None, *Stop]))
-def test_whatever_the_end_there_is_a_next_step(diagnosis: Diagnosis, stop: Stop | None) -> None:
-    for earlier in PASTS:
-        step = what_next(diagnosis, stop, earlier)
-        assert step is not Next.ONCE_MORE
-        assert (step is Next.SUCCEED) == (diagnosis is Diagnosis.COMPLETED)
-        assert (step is Next.CANCEL) == (stop is Stop.CANCEL and diagnosis is not Diagnosis.COMPLETED)
-        if step is Next.PAUSE:
-            assert stop is Stop.PAUSE
-
-
-def test_every_diagnosis_is_in_the_table() -> None:
-    assert set(NEXT) == set(Diagnosis)
 
 
 @pytest.mark.parametrize("reason", set(Reason) - {Reason.COMPLETED})
@@ -123,24 +105,3 @@ def test_lines_that_look_fatal_and_are_not_explain_no_crash(line: str) -> None:
 def test_a_harmless_line_does_not_hide_a_fatal_one() -> None:
     log = "\n".join([*HARMLESS, "RESOURCE_EXHAUSTED: OOM when allocating tensor", HARMLESS[0]])
     assert read_ending(1, None, log).diagnosis is Diagnosis.TOO_LARGE
-
-
-def test_what_helps_once_is_tried_once() -> None:
-    for diagnosis in (Diagnosis.UNKNOWN_KILL, Diagnosis.HOST, Diagnosis.LEAK, Diagnosis.FRAGMENTATION, Diagnosis.SPIKE):
-        assert what_next(diagnosis, None, []) is Next.AGAIN
-        assert what_next(diagnosis, None, [Diagnosis.TOO_LARGE]) is Next.AGAIN
-        assert what_next(diagnosis, None, [diagnosis, Diagnosis.INTERRUPTED]) is Next.FAIL
-
-
-def test_a_bug_is_never_tried_again() -> None:
-    assert what_next(Diagnosis.BUG, None, []) is Next.FAIL
-    assert what_next(Diagnosis.BUG, Stop.PAUSE, []) is Next.FAIL
-
-
-def test_a_wish_to_stop_does_not_undo_success() -> None:
-    for stop in Stop:
-        assert what_next(Diagnosis.COMPLETED, stop, []) is Next.SUCCEED
-
-
-def test_a_job_that_is_paused_while_it_runs_out_of_memory_still_gets_its_smaller_plan() -> None:
-    assert what_next(Diagnosis.TOO_LARGE, Stop.PAUSE, []) is Next.SMALLER

@@ -70,6 +70,19 @@ def test_a_second_upgrade_finds_nothing_to_do_and_keeps_every_row(engine: Engine
     assert set(counts(engine).values()) == {1}
 
 
+def test_jobs_and_attempts_of_an_older_version_are_kept(engine: Engine) -> None:
+    """Behind the schema as it is now, one column of two tables was not there."""
+    migrate.upgrade(engine)
+    fill(engine)
+    migrate.downgrade(engine, "0001")
+    assert "adjustments" not in {column["name"] for column in inspect(engine).get_columns("jobs")}
+    assert set(counts(engine).values()) == {1}
+    migrate.upgrade(engine)
+    with engine.connect() as connection:
+        for table in ("jobs", "attempts"):
+            assert connection.scalar(text(f"SELECT count(*) FROM {table} WHERE adjustments IS NULL")) == 1
+
+
 def test_the_migrated_schema_is_the_models(engine: Engine) -> None:
     migrate.upgrade(engine)
     with engine.connect() as connection:

@@ -4,21 +4,26 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
-from services.domain.contract import Reason, Resume
+from services.domain.contract import Reason, Resume, resumed_step
 from worker.trainer.endings import Ending, mismatch, read_exception
 from worker.trainer.report import Reporter
 from worker.trainer.step import TrainStep
 
 _NUMBER = re.compile(r"ckpt-(\d+)$")
+_BATCH = "batch/.ATTRIBUTES/VARIABLE_VALUE"
+# By what is damaged.
+_UNREADABLE = (tf.errors.OpError, LookupError, TypeError, ValueError, RuntimeError)
 
 
 class Checkpoints:
     """TensorFlow writes the data under a temporary name, renames it, and writes the index last.
 
     So a checkpoint with an index is whole unless the disk lost it; should it not load, the one before it is tried.
+    Each holds the batch that its steps were made of: an attempt with another batch goes on after as many images.
     """
 
     def __init__(self, folder: Path, step: TrainStep, *, keep: int, reporter: Reporter) -> None:
@@ -27,7 +32,8 @@ class Checkpoints:
         self._folder = folder
         self._step = step
         self._reporter = reporter
-        self._checkpoint = tf.train.Checkpoint(step=step.global_step, model=step.model, optimizer=step.optimizer)
+        self._batch = tf.Variable(step.batch, trainable=False, dtype=tf.int64, name="batch")
+        self._checkpoint = tf.train.Checkpoint(**self._resumed(), batch=self._batch)
         self._manager = tf.train.CheckpointManager(
             self._checkpoint, str(folder), max_to_keep=keep, checkpoint_name="ckpt"
         )
@@ -35,9 +41,10 @@ class Checkpoints:
     def resume(self, how: Resume) -> int | None:
         """Restore the newest loadable checkpoint; returns its step, or None where there is nothing to resume.
 
+        It is the step of this attempt's batch at which as many images are seen, and the schedule goes on from there.
         The step's variables must exist. Variables of another model end the attempt, with nothing changed on disk.
         """
-        paths = _newest_first(self._folder)
+        paths = self._most_images_first()
         if not paths:
             return None
         if how is Resume.NEVER:
@@ -48,8 +55,7 @@ class Checkpoints:
             )
         for path in paths:
             if self._is_readable(path):
-                self._restore(path)
-                return int(self._step.global_step)
+                return self._restore(path)
         raise Ending(Reason.BAD_CHECKPOINT, f"none of the {len(paths)} checkpoints in {self._folder} can be read")
 
     def save(self) -> int:
@@ -59,19 +65,33 @@ class Checkpoints:
             _fsync(file)
         return step
 
+    def _resumed(self) -> dict[str, Any]:
+        return {"step": self._step.global_step, "model": self._step.model, "optimizer": self._step.optimizer}
+
+    def _most_images_first(self) -> list[str]:
+        """Of a larger batch, a later checkpoint can have the smaller number."""
+        return sorted(
+            _newest_first(self._folder),
+            key=lambda path: _number(path) * (_batch_of(path) or self._step.batch),
+            reverse=True,
+        )
+
     def _is_readable(self, path: str) -> bool:
         try:
             reader = tf.train.load_checkpoint(path)
             for name in reader.get_variable_to_shape_map():
                 reader.get_tensor(name)
             return True
-        except (tf.errors.OpError, LookupError, TypeError, ValueError, RuntimeError) as error:  # by what is damaged
+        except _UNREADABLE as error:
             self._reporter.warning(f"checkpoint {Path(path).name} cannot be read and is passed over: {error}"[:500])
             return False
 
-    def _restore(self, path: str) -> None:
+    def _restore(self, path: str) -> int:
+        saved_batch = _batch_of(path)
+        # One of a version that did not note the batch: it was then taken to be the same.
+        checkpoint = self._checkpoint if saved_batch else tf.train.Checkpoint(**self._resumed())
         try:
-            self._checkpoint.restore(path).assert_consumed()
+            checkpoint.restore(path).assert_consumed()
         except (AssertionError, ValueError, tf.errors.OpError) as error:
             if read_exception(error).reason is Reason.DEVICE_MEMORY:
                 raise
@@ -80,6 +100,18 @@ class Checkpoints:
                 f"checkpoint {Path(path).name} is of another model or optimizer and cannot be resumed "
                 f"({mismatch(error)}): warm-start from it instead, or start in another folder",
             ) from None
+        return self._continue_schedule(int(self._step.global_step), saved_batch or self._step.batch)
+
+    def _continue_schedule(self, saved: int, saved_batch: int) -> int:
+        step = resumed_step(saved, saved_batch, self._step.batch)
+        self._step.global_step.assign(step)
+        self._batch.assign(self._step.batch)
+        if saved_batch != self._step.batch:
+            self._reporter.warning(
+                f"goes on at step {step} with batch {self._step.batch}: "
+                f"as many images as the {saved} steps of {saved_batch} that were saved"
+            )
+        return step
 
 
 def newest_step(folder: Path) -> int:
@@ -92,6 +124,15 @@ def _newest_first(folder: Path) -> list[str]:
     """By their index files, which TensorFlow writes last: the `checkpoint` state file may lag behind a kill."""
     found = [str(index.with_suffix("")) for index in folder.glob("ckpt-*.index")]
     return sorted(found, key=_number, reverse=True)
+
+
+def _batch_of(path: str) -> int | None:
+    """The batch that a checkpoint's steps were made of; None where it does not say."""
+    try:
+        reader = tf.train.load_checkpoint(path)
+        return int(reader.get_tensor(_BATCH)) if reader.has_tensor(_BATCH) else None
+    except _UNREADABLE:
+        return None
 
 
 def _number(path: str) -> int:

@@ -28,6 +28,7 @@ class TrainStep:
     def __init__(self, config: Any, model: Any, *, accumulation: int) -> None:
         self.model = model
         self.accumulation = accumulation
+        self.batch = int(config.train_config.batch_size)  # images an update
         self.global_step = tf.Variable(0, trainable=False, dtype=tf.int64, name="global_step")
         self.traces = 0
         self._train_config = config.train_config

@@ -10,7 +10,12 @@ from services.domain.pipeline_config.compare import Change, compare
 from services.domain.pipeline_config.families import family_of, identify
 from services.domain.pipeline_config.paths import without_paths
 from services.domain.pipeline_config.problems import ConfigError, Problem
-from services.domain.pipeline_config.readers import InputSizes, set_input_readers, size_input_readers
+from services.domain.pipeline_config.readers import (
+    InputSizes,
+    input_sizes,
+    set_input_readers,
+    size_input_readers,
+)
 from services.domain.pipeline_config.resize import image_size, set_image_size
 from services.domain.pipeline_config.rewrite import (
     set_batch_size,
@@ -35,6 +40,7 @@ __all__ = [
     "family_of",
     "identify",
     "image_size",
+    "input_sizes",
     "parse",
     "peak_learning_rate",
     "plan_of",

@@ -61,6 +61,19 @@ def decoded_bytes(image_size: ImageSize, boxes: int, masks: bool) -> int:
     return height * width * 4 * (3 + (boxes if masks else 0))
 
 
+def input_sizes(config: Config) -> InputSizes:
+    """The sizes that a configuration has."""
+    train = config.train_input_reader
+    return InputSizes(
+        shuffle_buffer_size=int(train.shuffle_buffer_size),
+        num_readers=int(train.num_readers),
+        num_parallel_batches=int(train.num_parallel_batches),
+        num_prefetch_batches=int(train.num_prefetch_batches),
+        read_block_length=int(train.read_block_length),
+        max_number_of_boxes=int(train.max_number_of_boxes),
+    )
+
+
 def set_input_readers(config: Config, sizes: InputSizes) -> Config:
     """A copy whose readers have these sizes. Evaluation reads in order, so it has no shuffle buffer to set.
 

@@ -1,0 +1,57 @@
+"""How a plan becomes a job's, and what an attempt under it starts from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services import planning
+from services.composition import checkpoint_path
+from services.domain.contract import resumed_step
+from services.domain.plan_changes import Change
+from services.domain.planner import Decision
+from services.domain.policy import Lever
+from services.settings import Settings
+from services.store.models import Attempt, Job
+
+__all__ = ["Start", "adopt", "adopt_while_queued", "start_of"]
+
+
+def adopt(job: Job, decision: Decision, capacity: int | None) -> None:
+    """Make the decided plan the job's. Its progress is told in the new plan's steps; another network has none."""
+    before, after = planning.plan_of_job(job.plan), decision.plan
+    job.plan, job.planned, job.steps = after.to_dict(), planning.as_planned(decision, capacity), after.steps
+    kept = before.model == after.model
+    job.step = min(after.steps, resumed_step(job.step or 0, before.batch_size, after.batch_size)) if kept else 0
+
+
+def adopt_while_queued(job: Job, decision: Decision, capacity: int | None) -> None:
+    """As `adopt`, for a job that an earlier attempt left with a remedy: what that changed is still to be told."""
+    remedied = [change for change in job.planned.get("changes") or [] if change["lever"] is None]
+    adopt(job, decision, capacity)
+    job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied]}
+
+
+@dataclass(frozen=True)
+class Start:
+    """`checkpoint` is what a network without steps of its own starts from; `change` says what was given up for it."""
+
+    checkpoint: str | None
+    change: Change | None = None
+
+
+def start_of(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> Start:
+    """What the next attempt starts from, where it finds no checkpoint of its own network in the job's directory.
+
+    The job's own checkpoint fits the network that was asked for. For a smaller one it is the checkpoint that is
+    registered under the model's name, if there is one.
+    """
+    model = job.plan["model"]
+    if model == job.model:
+        return Start(job.request.get("checkpoint"))
+    registered = model if checkpoint_path(settings.checkpoints_dir, model) else None
+    given_up = earlier[-1].plan["model"] if earlier else model
+    if given_up == model:
+        return Start(registered)
+    steps = max(attempt.step for attempt in earlier if attempt.plan["model"] == given_up)
+    after = f"the registered checkpoint {registered}" if registered else "from scratch"
+    reason = f"starts {'from ' if registered else ''}{after}: {steps} steps of {given_up} are given up"
+    return Start(registered, Change(Lever.BACKBONE, "start", f"step {steps} of {given_up}", after, reason))

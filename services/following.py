@@ -1,0 +1,111 @@
+"""What follows the end of an attempt: the remedy is chosen and becomes the job's next state, plan and adjustments."""
+
+import datetime
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from services import adoption, history, planning
+from services.domain import leaks, pipeline_config
+from services.domain.contract import Reason
+from services.domain.endings import Diagnosis, Ending
+from services.domain.pipeline_config import ConfigError, InputSizes
+from services.domain.planner import Decision
+from services.domain.remedies import Next, Scene, remedy_for
+from services.domain.states import FINAL, State, Stop, Verb, advance
+from services.neighbours import neighbours
+from services.store import attempts, devices, metrics
+from services.store.models import Attempt, Job
+
+__all__ = ["follow"]
+
+_VERBS = {
+    Next.SUCCEED: Verb.SUCCEED,
+    Next.SMALLER: Verb.REQUEUE,
+    Next.AGAIN: Verb.REQUEUE,
+    Next.HOLD: Verb.REQUEUE,
+    Next.FAIL: Verb.FAIL,
+    Next.CANCEL: Verb.CANCEL,
+    Next.PAUSE: Verb.PAUSE,
+}
+_POINTS = 200  # of a series, for its slope
+
+
+def follow(session: Session, job: Job, attempt: Attempt, ending: Ending, now: datetime.datetime) -> str:
+    """Carry out what the end of `attempt`, which is noted in it, comes to; returns it in words."""
+    all_attempts = attempts.of_job(session, job.id)
+    stop = Stop(job.stop) if job.stop else None
+    remedy = remedy_for(
+        history.tried(all_attempts),
+        _scene(session, attempt, ending),
+        planning.policy_of_job(job).max_attempts,
+        stop,
+    )
+    job.adjustments = remedy.adjustments.to_dict()
+    if remedy.next is Next.SMALLER:
+        return _smaller(session, job, all_attempts, stop, now)
+    if remedy.next in (Next.AGAIN, Next.HOLD, Next.PAUSE):
+        job.planned = {**job.planned, "summary": remedy.said, "changes": planning.change_values(remedy.changes)}
+    if remedy.next is Next.HOLD:
+        job.not_before = now + datetime.timedelta(seconds=remedy.wait_s)
+    _move(job, _VERBS[remedy.next], remedy.reason, now)
+    if ending.reason is Reason.COMPLETED and job.state == State.SUCCEEDED:
+        job.step = job.steps
+    return remedy.said
+
+
+def _smaller(
+    session: Session, job: Job, all_attempts: Sequence[Attempt], stop: Stop | None, now: datetime.datetime
+) -> str:
+    decision, capacity = planning.plan_after(session, job, all_attempts, now)
+    if not isinstance(decision, Decision):
+        _move(job, Verb.FAIL, decision.reason, now)
+        return f"given up: {decision.reason}"
+    adoption.adopt(job, decision, capacity)
+    _move(job, Verb.PAUSE if stop is Stop.PAUSE else Verb.REQUEUE, None, now)
+    return decision.summary
+
+
+def _move(job: Job, verb: Verb, reason: str | None, now: datetime.datetime) -> None:
+    job.state = advance(State(job.state), verb)
+    job.reason, job.stop = reason, None
+    job.version += 1
+    if job.state in FINAL:
+        job.finished_at = now
+    elif job.state == State.QUEUED:
+        job.queued_at = now
+
+
+def _scene(session: Session, attempt: Attempt, ending: Ending) -> Scene:
+    """Only what this diagnosis asks for is looked up."""
+    outcome = attempt.outcome or {}
+    return Scene(
+        message=ending.message,
+        host=attempt.host,
+        neighbours=neighbours(devices.get(session, attempt.device_id))
+        if ending.diagnosis is Diagnosis.NEIGHBOUR
+        else "",
+        growth=_growth(session, attempt) if ending.diagnosis is Diagnosis.LEAK else "",
+        input=_input_sizes(attempt) if ending.diagnosis in (Diagnosis.HOST, Diagnosis.SPIKE) else None,
+        host_peak_bytes=outcome.get("host_peak_bytes"),
+    )
+
+
+def _growth(session: Session, attempt: Attempt) -> str:
+    words = []
+    for name, what in (("device_memory", "device memory"), ("host_memory", "host memory")):
+        buckets = metrics.series_of_attempt(session, attempt.job_id, attempt.number, name, _POINTS)
+        slope = leaks.fit([(bucket.step, bucket.mean) for bucket in buckets])
+        if slope is not None:
+            words.append(leaks.in_words(what, slope))
+    return ", ".join(words)
+
+
+def _input_sizes(attempt: Attempt) -> InputSizes | None:
+    """As it ran; None where it never had a configuration."""
+    if not attempt.config:
+        return None
+    try:
+        return pipeline_config.input_sizes(pipeline_config.parse(attempt.config))
+    except ConfigError:
+        return None
