@@ -1,5 +1,7 @@
 """Connections and transactions: SQLite or PostgreSQL behind one `Store`."""
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,9 +92,23 @@ def _sqlite(url: str, path: str | None) -> Engine:
 def _prepare_sqlite(connection: Any, record: Any) -> None:
     connection.isolation_level = None  # the driver would begin by itself, and always deferred
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON"):
+    _switch_to_wal(cursor)
+    for pragma in ("synchronous=FULL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _switch_to_wal(cursor: Any) -> None:
+    """Processes that open a new file at once get in each other's way here, and SQLite does not wait by itself."""
+    deadline = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -125,3 +125,28 @@ def test_sqlite_keeps_what_was_committed_and_lets_others_read(tmp_path: Path) ->
         pragmas = {name: session.execute(text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")}
     assert pragmas == {"journal_mode": "wal", "synchronous": 2}
     store.close()
+
+
+def test_several_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    """They all switch it to its journal, which SQLite refuses the second one instead of letting it wait."""
+    refused: list[BaseException] = []
+
+    def begin(url: str, ready: threading.Barrier) -> None:
+        opened = Store.open(url)
+        ready.wait()
+        try:
+            with opened.transaction() as session:
+                session.execute(text("CREATE TABLE IF NOT EXISTS t (x INTEGER)"))
+        except BaseException as error:
+            refused.append(error)
+        opened.close()
+
+    for number in range(60):
+        ready = threading.Barrier(4)
+        arguments = (f"sqlite:///{tmp_path}/{number}.db", ready)
+        threads = [threading.Thread(target=begin, args=arguments) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert refused == []
