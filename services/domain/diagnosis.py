@@ -161,6 +161,8 @@ def _unexplained(case: Case, story: Story) -> Finding:
 def _is_host(case: Case, cause: Cause, numbers: Numbers) -> bool:
     if case.device_kind is DeviceKind.GPU and (numbers.allocator or "").startswith("bfc_cpu"):
         return True
+    if case.device_kind is DeviceKind.CPU and case.limit and case.reason is Reason.DEVICE_MEMORY:
+        return False  # a slot, whose limit the trainer set itself: oneDNN's allocator is under it too
     of_host = is_of_host(numbers)
     if numbers.allocator is None and numbers.device is not None and of_host:
         # A CPU: its slot where one has a limit, else the host.

@@ -161,6 +161,8 @@ def test_what_the_trainer_calls_the_device_may_have_been_the_host() -> None:
     log = [b"OOM when allocating tensor with shape[8] on /device:CPU:0 by allocator mklcpu\n"]
     outcome = Outcome(Reason.DEVICE_MEMORY, "ran out")
     assert diagnose(Case(20, log, outcome)).diagnosis is Diagnosis.HOST
+    slot = Case(20, log, outcome, device_kind=DeviceKind.CPU, limit=2**30, reason=Reason.DEVICE_MEMORY)
+    assert diagnose(slot).diagnosis is Diagnosis.TOO_LARGE
 
 
 def test_what_was_survived_is_no_evidence_for_what_the_trainer_says() -> None:
