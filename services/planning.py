@@ -1,6 +1,8 @@
 """Between the store and the planner: what was measured, what devices there are, and the plan that follows."""
 
 import datetime
+import functools
+import importlib.metadata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -229,7 +231,7 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, 
         proposals=plan.proposals,
         second_stage_batch=plan.second_stage_batch,
         device_kind=history.device_kind(attempt),
-        software=SOFTWARE,
+        software=_software(),
         peak_bytes=peak,
         evaluation_peak_bytes=evaluation,
         host_peak_bytes=storable.count(outcome.host_peak_bytes) if outcome else None,
@@ -247,7 +249,13 @@ def _ran_out_evaluating(attempt: Attempt) -> bool:
     return attempt.phase == Phase.EVALUATING
 
 
-SOFTWARE = "tensorflow 2.20.0"  # another version may need another amount
+@functools.cache
+def _software() -> str:
+    """What trains here, read without importing it: another version may need another amount."""
+    try:
+        return f"tensorflow {importlib.metadata.version('tensorflow')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def _ladder(name: str) -> list[catalogue.Model]:

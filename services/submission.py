@@ -56,7 +56,10 @@ def submit(
             submitted = Submitted(job.id, queries.job_view(session, job), replayed=False)
             _keep(session, principal, idempotency_key, digest, submitted)
     except idempotency.KeyTaken:  # the same request, sent twice at once
-        return _replay(store, principal, idempotency_key, digest)  # type: ignore[return-value]  # it is there: its key was taken
+        replay = _replay(store, principal, idempotency_key, digest)
+        if replay is None:
+            raise
+        return replay
     wake_workers(settings)
     return submitted
 

@@ -1,10 +1,10 @@
 """Whether memory grew from step to step: the slope through samples that were taken at equal points of equal steps."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Growth", "Sample", "growth_of"]
+__all__ = ["Growth", "Sample", "growth_of", "slopes", "thinned"]
 
 _FEWEST = 8  # samples from which anything is concluded
 _MOST = 60  # samples that are compared with each other
@@ -33,17 +33,27 @@ def growth_of(samples: Sequence[Sample]) -> Growth | None:
 
     None where there are too few samples to tell. A cost of at most `_MOST` squared, however many there are.
     """
-    ordered = sorted(samples, key=lambda sample: sample.step)
-    counted = ordered[int(len(ordered) * _WARM_UP) :]
-    counted = counted[:: -(-len(counted) // _MOST) or 1]
-    if len(counted) < _FEWEST or counted[-1].step == counted[0].step:
+    counted = thinned([(sample.step, float(sample.in_use)) for sample in samples], _MOST)
+    found = slopes(counted)
+    if len(counted) < _FEWEST or not found:
         return None
-    slopes = [
-        (later.in_use - earlier.in_use) / (later.step - earlier.step)
-        for at, earlier in enumerate(counted)
-        for later in counted[at + 1 :]
-        if later.step > earlier.step
-    ]
-    slope, steps = statistics.median(slopes), counted[-1].step - counted[0].step
-    steady = sum(one > 0 for one in slopes) >= _STEADY * len(slopes)
+    slope, steps = statistics.median(found), counted[-1][0] - counted[0][0]
+    steady = sum(one > 0 for one in found) >= _STEADY * len(found)
     return Growth(slope, steps, int(slope * steps), steady)
+
+
+def thinned(series: Iterable[tuple[int, float]], most: int) -> list[tuple[int, float]]:
+    """(step, bytes) by step, without the time in which caches and buffers fill, and at most `most` of them."""
+    points = sorted(series)
+    points = points[int(len(points) * _WARM_UP) :]
+    return points[:: max(1, -(-len(points) // most))]
+
+
+def slopes(points: Sequence[tuple[int, float]]) -> list[float]:
+    """Between all pairs of points. Their median is Theil and Sen's slope, which odd points do not move."""
+    return [
+        (there[1] - here[1]) / (there[0] - here[0])
+        for number, here in enumerate(points)
+        for there in points[number + 1 :]
+        if there[0] > here[0]
+    ]

@@ -4,13 +4,13 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from services.domain.growth import slopes, thinned
 from services.domain.memory import gigabytes
 
 __all__ = ["Slope", "fit", "in_words"]
 
 _FEWEST = 8  # values; fewer prove nothing
 _MOST = 200  # values that are compared with each other; every one of more would cost seconds and tell no more
-_WARM_UP = 0.1  # of the values: caches and buffers fill at first
 _WORTH_SAYING = 0.02  # of what was held at first, over the whole series
 _ABOVE_NOISE = 3  # times the usual distance from the line
 
@@ -28,18 +28,11 @@ def fit(series: Sequence[tuple[int, float]]) -> Slope | None:
 
     None where there are too few values, or no growth worth the name.
     """
-    points = sorted(series)
-    points = points[int(len(points) * _WARM_UP) :]
-    points = points[:: max(1, -(-len(points) // _MOST))]
-    slopes = [
-        (there[1] - here[1]) / (there[0] - here[0])
-        for number, here in enumerate(points)
-        for there in points[number + 1 :]
-        if there[0] > here[0]
-    ]
-    if len(points) < _FEWEST or not slopes:
+    points = thinned(series, _MOST)
+    found = slopes(points)
+    if len(points) < _FEWEST or not found:
         return None
-    slope, steps = statistics.median(slopes), points[-1][0] - points[0][0]
+    slope, steps = statistics.median(found), points[-1][0] - points[0][0]
     start = statistics.median(value - slope * (step - points[0][0]) for step, value in points)
     noise = statistics.median(abs(value - start - slope * (step - points[0][0])) for step, value in points)
     if slope * steps <= max(_WORTH_SAYING * start, _ABOVE_NOISE * noise):
