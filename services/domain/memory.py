@@ -97,12 +97,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Bytes; the peak is expected between `low` and `high`, and an attempt to run where `high` is free."""
+    """Bytes; the peak is expected between `low` and `high`, and an attempt to run where `high` is free.
+
+    `points`: how many measurements of the model it rests on; attempts that ran out, which only bound it, not counted.
+    """
 
     bytes: int
     low: int
     high: int
     source: Source
+    points: int = 0
 
 
 class MemoryLaw:
@@ -174,6 +178,7 @@ class _Fit:
     source: Source
     largest: float = math.inf  # the prior's `images` of the largest measured point
     ran_out: tuple[tuple[float, int], ...] = ()  # (training need, bytes it is known to exceed)
+    points: int = 0
 
     def training(self, need: Need) -> float:
         return self.fixed * need.fixed + need.sums + self.images * need.images
@@ -184,7 +189,8 @@ class _Fit:
         high = max(training * (self.spread.above + self._beyond(need)), evaluation * self.evaluation_spread.above)
         expected = max(training, evaluation)
         known = max((bound for at, bound in self.ran_out if training >= at), default=0)
-        return Prediction(math.ceil(expected), math.ceil(min(max(low, known), expected)), math.ceil(high), self.source)
+        surely = min(max(low, known), expected)
+        return Prediction(math.ceil(expected), math.ceil(surely), math.ceil(high), self.source, self.points)
 
     def _beyond(self, need: Need) -> float:
         if need.images <= self.largest:
@@ -209,7 +215,8 @@ def _fit(model: str, points: Sequence[Point]) -> _Fit:
     short = [point for point in points if not point.complete]
     fit = functools.reduce(_lift, short, fit)
     bounds = [(memory_prior.need(p), p.peak_bytes) for p in short if p.evaluation_bytes is None]
-    return replace(fit, ran_out=tuple((fit.training(need), known) for need, known in bounds))
+    count = sum(point.complete or point.peak_bytes > 0 for point in whole)
+    return replace(fit, ran_out=tuple((fit.training(need), known) for need, known in bounds), points=count)
 
 
 def _through_one(fit: _Fit, trained: Sequence[tuple[Need, int]]) -> _Fit:

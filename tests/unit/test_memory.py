@@ -238,3 +238,14 @@ def test_a_larger_backbone_never_needs_less():
 def test_bytes_are_written_for_people():
     assert gigabytes(2 * GB) == "2.00 GB"
     assert gigabytes(int(23.65 * GB)) == "23.6 GB"
+
+
+def test_a_prediction_says_how_many_measurements_it_rests_on():
+    two = [Point.of(D0, GB), Point.of(times(D0, 2), 2 * GB)]
+    ran_out = Point.of(times(D0, 4), 3 * GB, complete=False)
+    evaluating = Point.of(D0, GB, evaluation_bytes=2 * GB, complete=False)  # trained, and its peak is known
+    assert MemoryLaw().predict(D0).points == 0
+    assert MemoryLaw([ran_out]).predict(D0).points == 0
+    assert MemoryLaw([*two, ran_out]).predict(D0).points == 2
+    assert MemoryLaw([*two, evaluating]).predict(D0).points == 3
+    assert MemoryLaw(two).predict(R50).points == 0
