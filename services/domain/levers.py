@@ -90,6 +90,11 @@ def positions_of(
     return {lever: values if lever in policy.levers else values[:1] for lever, values in every.items()}
 
 
+def largest_piece(batch: int, most: int) -> int:
+    """Of a batch that is computed in equal pieces of at most so many images."""
+    return _divisors(batch, most)[0]
+
+
 def _divisors(batch: int, most: int) -> tuple[int, ...]:
     small = [number for number in range(1, math.isqrt(batch) + 1) if batch % number == 0]
     both = {*small, *(batch // number for number in small)}
@@ -139,7 +144,7 @@ def _micro_batches(
     found: dict[tuple[int, int], int] = {}
     seen = set()
     for batch, limit in slow_limit if batch_first else slow_batch:
-        micro_batch = _divisors(batch, limit)[0]
+        micro_batch = largest_piece(batch, limit)
         if not may_accumulate and batch > micro_batch * asked.accumulation:
             continue
         memory = (micro_batch, batch > micro_batch)  # how many pieces does not matter, that there are pieces does

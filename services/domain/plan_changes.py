@@ -1,5 +1,9 @@
-"""What was changed from one plan to the next, field by field, in words that a person understands."""
+"""What was changed from one plan to the next, field by field, in words that a person understands.
 
+Each sentence says what was changed, why, and what it costs the result; going back towards what was asked for is free.
+"""
+
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +46,7 @@ def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
             continue
         if field == "micro_batch" and before.batch_size != after.batch_size:
             lever = Lever.BATCH_SIZE  # the pieces of another batch are other pieces
-        sentence = f"{_SENTENCES[field](before, after)}: {why}"
+        sentence = with_cost(f"{_SENTENCES[field](before, after)}: {why}", _cost_of(field, before, after))
         found.append(Change(lever, field, in_words(old), in_words(new), sentence))
     return tuple(found)
 
@@ -62,6 +66,15 @@ def pulled(before: Plan, after: Plan) -> list[Lever]:
     """The levers by which the two differ."""
     found = (change.lever for change in changes(before, after, ""))
     return list(dict.fromkeys(lever for lever in found if lever is not None))
+
+
+def costs(before: Plan, after: Plan) -> str:
+    """What the way from one to the other costs the result, as one clause; "" where it costs nothing."""
+    return ", ".join(filter(None, (_cost_of(field, before, after) for field in _LEVER_OF)))
+
+
+def with_cost(sentence: str, cost: str) -> str:
+    return f"{sentence}; what it costs: {cost}" if cost else sentence
 
 
 def settings(plan: Plan) -> Mapping[Lever, str]:
@@ -119,6 +132,56 @@ def _second_stage(before: Plan, after: Plan) -> str:
         f"instead of {before.second_stage_batch}"
     )
 
+
+def _cost_of(field: str, before: Plan, after: Plan) -> str:
+    cost = _COSTS.get(field)
+    return cost(before, after) if cost and getattr(before, field) != getattr(after, field) else ""
+
+
+def _cost_of_pieces(before: Plan, after: Plan) -> str:
+    """Two equal batches in pieces of another size: the update is of as many images, and at the same learning rate."""
+    if after.micro_batch > before.micro_batch or after.batch_size != before.batch_size:
+        return ""
+    images = "1 image" if after.micro_batch == 1 else f"{after.micro_batch} images"
+    return f"steps take longer, and batch normalisation sees {images} at a time"
+
+
+def _cost_of_rounding(before: Plan, after: Plan) -> str:
+    return "activations are rounded, which may move the result a little" if after.precision == Precision.BFLOAT16 else ""
+
+
+def _cost_of_fewer_proposals(before: Plan, after: Plan) -> str:
+    fewer = (after.proposals or 0) < (before.proposals or 0)
+    return "fewer regions are looked at, so crowded images may lose objects" if fewer else ""
+
+
+def _cost_of_a_smaller_sample(before: Plan, after: Plan) -> str:
+    fewer = (after.second_stage_batch or 0) < (before.second_stage_batch or 0)
+    return "the second stage learns from fewer proposals a step" if fewer else ""
+
+
+def _cost_of_smaller_images(before: Plan, after: Plan) -> str:
+    smaller = math.prod(after.image_size) < math.prod(before.image_size)
+    return "small objects get harder to find" if smaller else ""
+
+
+def _cost_of_another_network(before: Plan, after: Plan) -> str:
+    return "a smaller network, as a rule less accurate, and the weights learnt so far are given up"
+
+
+def _cost_of_a_smaller_batch(before: Plan, after: Plan) -> str:
+    return "noisier updates, and more of them" if after.batch_size < before.batch_size else ""
+
+
+_COSTS: Mapping[str, Callable[[Plan, Plan], str]] = {
+    "micro_batch": _cost_of_pieces,
+    "precision": _cost_of_rounding,
+    "proposals": _cost_of_fewer_proposals,
+    "second_stage_batch": _cost_of_a_smaller_sample,
+    "image_size": _cost_of_smaller_images,
+    "model": _cost_of_another_network,
+    "batch_size": _cost_of_a_smaller_batch,
+}
 
 _SENTENCES: Mapping[str, Callable[[Plan, Plan], str]] = {
     "micro_batch": _micro_batch,

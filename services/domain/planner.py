@@ -7,16 +7,16 @@ whoever would rather shrink that of the device at hand.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.domain import levers, plan_changes
 from services.domain.levers import Candidate
-from services.domain.memory import MemoryLaw, Point, Prediction, gigabytes
+from services.domain.memory import MemoryLaw, Point, Prediction, Source, gigabytes
 from services.domain.plan_changes import Change
-from services.domain.plans import Plan
+from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
 
-__all__ = ["Change", "Decision", "Failure", "GiveUp", "Step", "first_plan", "ladder", "next_plan"]
+__all__ = ["Change", "Decision", "Failure", "GiveUp", "Step", "first_plan", "grown_plan", "ladder", "next_plan"]
 
 _WORTH_SHOWING = 0.05  # of the memory; levers that save less make a ladder long and tell people nothing
 
@@ -82,7 +82,8 @@ def first_plan(
     """
     prediction = law.predict(asked)
     if capacity is None or not policy.plan_ahead:
-        return Decision(asked, prediction, (), f"Starts as asked; predicted to need {gigabytes(prediction.bytes)}.")
+        said = f"Starts as asked; predicted to need {gigabytes(prediction.bytes)}, {_basis(asked, prediction)}."
+        return Decision(asked, prediction, (), said)
     search = _Search(asked, policy, law, capacity, bfloat16=bfloat16)
     chosen = search.choose()
     if chosen is None:
@@ -122,6 +123,45 @@ def next_plan(
     return _decide(current, *chosen, capacity, ran_out)
 
 
+def grown_plan(
+    asked: Plan,
+    current: Plan,
+    policy: Policy,
+    law: MemoryLaw,
+    capacity: int,
+    failures: Sequence[Failure],
+    *,
+    meant_for: int,
+    bfloat16: bool = False,
+) -> Decision | None:
+    """What `current`, a plan that is meant for a device of `meant_for` bytes, may grow back to where there is more.
+
+    None where nothing is gained. Backbone and batch stay: the weights of the one and the schedule of the other go on.
+    What failed on a device of this capacity or more is not gone back to.
+    """
+    if capacity <= meant_for:
+        return None
+    kept = tuple(lever for lever in policy.levers if lever not in (Lever.BACKBONE, Lever.BATCH_SIZE))
+    whole = replace(
+        current,
+        micro_batch=levers.largest_piece(current.batch_size, asked.micro_batch),
+        precision=asked.precision,
+        image_size=asked.image_size,
+        proposals=asked.proposals,
+        second_stage_batch=asked.second_stage_batch,
+    )
+    if Lever.MICRO_BATCH not in kept:
+        whole = replace(whole, micro_batch=current.micro_batch)
+    law = law.knowing(failure.point for failure in failures)
+    bfloat16 = bfloat16 or current.precision is Precision.BFLOAT16
+    search = _Search(whole, replace(policy, levers=kept), law, capacity, failures, bfloat16=bfloat16)
+    chosen = search.choose_before(current)
+    if chosen is None:
+        return None
+    decision = _decide(current, *chosen, capacity, f"it was made smaller for {gigabytes(meant_for)}")
+    return replace(decision, summary=f"Grown back towards what was asked for. {decision.summary}")
+
+
 def ladder(
     asked: Plan, policy: Policy, law: MemoryLaw, capacities: Sequence[int], *, bfloat16: bool = False
 ) -> list[Step]:
@@ -152,7 +192,19 @@ def _rungs(candidates: Iterable[Candidate], law: MemoryLaw) -> Iterator[tuple[Ca
 
 def _sentence(asked: Plan, plan: Plan, prediction: Prediction) -> str:
     words = plan_changes.describe(asked, plan)
-    return f"{words[0].upper()}{words[1:]}: about {gigabytes(prediction.bytes)}, at most {gigabytes(prediction.high)}."
+    said = f"{words[0].upper()}{words[1:]}: about {gigabytes(prediction.bytes)}, at most {gigabytes(prediction.high)}"
+    return f"{plan_changes.with_cost(said, plan_changes.costs(asked, plan))}."
+
+
+def _basis(plan: Plan, prediction: Prediction) -> str:
+    """What a prediction for `plan` was made from, as a clause."""
+    if prediction.points:
+        several = f"{prediction.points} measurements" if prediction.points > 1 else "one measurement"
+        scaled = "scaled from" if prediction.source is Source.SCALED else "from"
+        return f"{scaled} {several} of {plan.model} here"
+    if prediction.source is Source.CATALOGUE:
+        return f"from the catalogue, as no {plan.model} was measured here yet"
+    return "from the catalogue, raised to what is known to have run out"
 
 
 def _decide(before: Plan, plan: Plan, prediction: Prediction, capacity: int, cause: str) -> Decision:
@@ -160,12 +212,14 @@ def _decide(before: Plan, plan: Plan, prediction: Prediction, capacity: int, cau
     room = f"predicted {gigabytes(prediction.bytes)} of {gigabytes(capacity)}"
     if prediction.high > capacity:
         room += f", though it may take {gigabytes(prediction.high)}"
+    room += f", {_basis(plan, prediction)}"
     why = f"{room}; {cause}" if cause else room
     changes = plan_changes.changes(before, plan, why)
     if not changes:
         return Decision(plan, prediction, (), f"Kept as it is: {room}.")
     words = plan_changes.describe(before, plan)
-    return Decision(plan, prediction, changes, f"{words[0].upper()}{words[1:]}: {why}.")
+    said = plan_changes.with_cost(f"{words[0].upper()}{words[1:]}: {why}", plan_changes.costs(before, plan))
+    return Decision(plan, prediction, changes, f"{said}.")
 
 
 class _Search:
@@ -203,12 +257,23 @@ class _Search:
             return candidate.plan(self._asked), prediction
         return None
 
+    def choose_before(self, current: Plan) -> tuple[Plan, Prediction] | None:
+        """The first that fits of those that are less pulled than `current`."""
+        first = None
+        for candidate, prediction in itertools.chain([self._smallest], self._predicted):
+            plan = candidate.plan(self._asked)
+            if plan == current:
+                return first
+            if first is None and self._is_open(prediction) and prediction.high <= self._capacity:
+                first = plan, prediction
+        return None
+
     def give_up(self, *causes: str) -> GiveUp:
         rest = itertools.chain([self._smallest], self._predicted)
         candidate, prediction = min(rest, key=lambda pair: pair[1].bytes)
         plan = candidate.plan(self._asked)
-        needs = f"it needs about {gigabytes(prediction.bytes)} {self._floors(plan)}"
-        sentences = [*causes, f"{needs}, the largest device has {gigabytes(self._capacity)}", self._forbidden()]
+        needs = f"it needs about {gigabytes(prediction.bytes)} {self._floors(plan)}, {_basis(plan, prediction)}"
+        sentences = [*causes, f"{needs}; the largest device has {gigabytes(self._capacity)}", self._forbidden()]
         reason = " ".join(f"{words[0].upper()}{words[1:]}." for words in sentences if words)
         return GiveUp(reason, prediction.bytes)
 

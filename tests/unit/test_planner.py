@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from services.domain import catalogue
 from services.domain.catalogue import Family
 from services.domain.memory import MemoryLaw, Point
-from services.domain.planner import Decision, Failure, GiveUp, first_plan, ladder, next_plan
+from services.domain.planner import Decision, Failure, GiveUp, first_plan, grown_plan, ladder, next_plan
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
 
@@ -71,7 +71,9 @@ def test_the_largest_micro_batch_that_fits_is_found_at_once():
     (change,) = decision.changes
     assert (change.lever, change.field, change.before, change.after) == ("micro_batch", "micro_batch", "16", "4")
     assert change.reason.startswith("batch 16 is kept and computed in pieces of 4: predicted ")
-    assert "of 4.00 GB; as asked it would need about " in change.reason
+    assert "of 4.00 GB, from the catalogue, as no efficientdet_d0 was measured here yet" in change.reason
+    assert "; as asked it would need about " in change.reason
+    assert change.reason.endswith("what it costs: steps take longer, and batch normalisation sees 4 images at a time")
 
 
 def test_any_divisor_of_the_batch_may_be_the_micro_batch():
@@ -210,7 +212,9 @@ def test_attempts_are_counted():
 def test_after_running_out_the_next_plan_fits_and_says_why():
     decision = next_plan(D0, D0, Policy(), LAW, 4 * GB, fails(D0, 4 * GB), 1)
     assert decision.plan == but(D0, micro_batch=4)
-    assert decision.changes[0].reason.endswith("of 4.00 GB; attempt 1 needed more than 4.00 GB")
+    assert "; attempt 1 needed more than 4.00 GB; what it costs: " in decision.changes[0].reason
+    assert decision.summary.startswith("Micro-batch 4: predicted ")
+    assert "what it costs: steps take longer" in decision.summary
 
 
 def test_a_failure_that_the_law_did_not_expect_corrects_the_law():
@@ -246,6 +250,106 @@ def test_an_evaluation_that_ran_out_is_met_with_fewer_proposals():
     decision = next_plan(asked, asked, Policy(), LAW, GB, [failure], 1)
     assert decision.plan.proposals < 300
     assert decision.plan.image_size == (256, 256)
+
+
+# ------------------------------------------------------------------------------------------ what people are told
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ([], "from the catalogue, as no efficientdet_d0 was measured here yet"),
+        ([Point.of(D0, 20 * GB, complete=False)], "from the catalogue, raised to what is known to have run out"),
+        ([Point.of(D0, 12 * GB)], "scaled from one measurement of efficientdet_d0 here"),
+        ([Point.of(D0, 12 * GB), Point.of(but(D0, micro_batch=2), 2 * GB)], "from 2 measurements of efficientdet_d0"),
+    ],
+)
+def test_every_choice_says_what_its_prediction_was_made_from(points, said):
+    law = MemoryLaw(points)
+    assert said in first_plan(D0, Policy(), law, 4 * GB).summary
+    assert said in first_plan(D0, Policy(), law, 64 * GB).summary
+    assert said in first_plan(D0, Policy(plan_ahead=False), law, 64 * GB).summary
+    assert said in first_plan(D0, Policy(levers=()), law, 1).reason
+
+
+COSTS = {
+    "micro_batch": "batch normalisation sees 1 image at a time",
+    "precision": "activations are rounded",
+    "proposals": "crowded images may lose objects",
+    "image_size": "small objects get harder to find",
+    "backbone": "a smaller network, as a rule less accurate, and the weights learnt so far are given up",
+    "batch_size": "noisier updates, and more of them",
+}
+
+
+@pytest.mark.parametrize("lever", Lever)
+def test_every_lever_says_what_it_costs(lever):
+    asked = D0 if lever is Lever.PRECISION else R101
+    rungs = ladder(asked, Policy(levers=(lever,)), LAW, [], bfloat16=True)
+    assert len(rungs) > 1
+    decision = first_plan(asked, Policy(levers=(lever,)), LAW, rungs[-1].prediction.high, bfloat16=True)
+    assert COSTS[lever] in decision.summary
+    assert any(COSTS[lever] in change.reason for change in decision.changes)
+    assert COSTS[lever] in rungs[-1].sentence
+    assert "costs" not in rungs[0].sentence
+
+
+# ------------------------------------------------------------------------------------------ growing back
+
+
+def grown(current, capacity, *failures, asked=R101, meant_for=2 * GB, **options):
+    return grown_plan(asked, current, Policy(), LAW, capacity, failures, meant_for=meant_for, **options)
+
+
+SHRUNK = but(R101, micro_batch=1, image_size=(512, 512), proposals=100, second_stage_batch=50)
+
+
+def test_on_a_larger_device_a_plan_grows_back_to_what_was_asked_for():
+    decision = grown(SHRUNK, room_for(R101))
+    assert decision.plan == R101
+    assert {change.lever for change in decision.changes} == {"micro_batch", "proposals", "image_size"}
+    assert decision.summary.startswith("Grown back towards what was asked for. Micro-batch 16")
+    assert "it was made smaller for 2.00 GB" in decision.summary
+    assert "what it costs" not in decision.summary
+
+
+def test_it_grows_as_far_as_there_is_room():
+    capacity = room_for(but(R101, micro_batch=4))
+    assert grown(SHRUNK, capacity).plan == but(R101, micro_batch=4)
+
+
+def test_precision_comes_back_too_and_a_device_that_lacks_it_is_no_obstacle():
+    half = but(D0, precision=Precision.BFLOAT16, micro_batch=1)
+    assert grown(half, 64 * GB, asked=D0).plan == D0
+    assert grown(half, room_for(half), asked=D0, meant_for=1) is None
+
+
+def test_a_backbone_and_a_batch_stay_as_they_are_when_a_plan_grows():
+    current = but(SHRUNK, model="faster_rcnn_resnet50_fpn").with_batch(4, 1)
+    plan = grown(current, 200 * GB).plan
+    assert plan == but(current, micro_batch=4, image_size=(640, 640), proposals=300, second_stage_batch=64)
+
+
+@pytest.mark.parametrize(
+    ("current", "capacity", "meant_for"),
+    [(R101, 200 * GB, GB), (SHRUNK, 200 * GB, 200 * GB), (SHRUNK, room_for(SHRUNK), GB)],
+    ids=["as asked already", "no larger a device", "no room for more"],
+)
+def test_where_nothing_is_gained_it_stays_as_it_is(current, capacity, meant_for):
+    assert grown(current, capacity, meant_for=meant_for) is None
+
+
+def test_what_failed_on_such_a_device_is_not_gone_back_to():
+    capacity = room_for(R101)
+    assert grown(SHRUNK, capacity, Failure(R101, capacity)).plan == but(R101, micro_batch=8)
+    assert grown(SHRUNK, capacity, Failure(R101, 2 * GB)).plan == R101
+
+
+def test_a_lever_that_the_policy_lacks_is_not_touched_by_growing():
+    policy = Policy(levers=("image_size",))
+    current = but(D0, image_size=(384, 384))
+    decision = grown_plan(D0, current, policy, LAW, 64 * GB, [], meant_for=GB)
+    assert decision.plan == D0
 
 
 # ------------------------------------------------------------------------------------------ the ladder
@@ -297,7 +401,8 @@ def cases(draw):
         min_batch_size=draw(st.integers(1, 8)),
         min_image_size=draw(st.sampled_from([1, 256, 300, 512])),
         min_backbone=draw(st.none() | st.sampled_from([rung.name for rung in ladder_of_models])),
-        max_attempts=20,
+        max_attempts=draw(st.integers(1, 20)),
+        plan_ahead=draw(st.booleans()),
     )
     return asked, policy, draw(st.integers(GB // 8, 16 * GB)), draw(st.booleans())
 
@@ -337,6 +442,59 @@ def test_however_often_it_fails_it_ends_never_repeats_itself_and_keeps_the_floor
         assert len(failures) <= policy.max_attempts
         answer = next_plan(asked, plan, policy, LAW, capacity, failures, len(failures), bfloat16=bfloat16)
     assert answer.needed_bytes > 0
+    assert answer.reason.endswith(".")
+
+
+@st.composite
+def histories(draw, asked, policy):
+    """Whatever may have been measured of the models that the job can come down to."""
+    models = [rung.name for rung in policy.models(catalogue.get(asked.model))]
+    shapes = st.builds(
+        lambda model, micro, precision: but(
+            asked, model=model, batch_size=micro, micro_batch=micro, precision=precision
+        ),
+        st.sampled_from(models),
+        st.integers(1, 8),
+        st.sampled_from(Precision),
+    )
+    peaks = st.integers(GB // 4, 32 * GB)
+    return draw(st.lists(st.builds(Point.of, shapes, peaks, complete=st.booleans()), max_size=4))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_for_any_policy_history_devices_and_outcomes_it_ends_keeps_the_floors_and_repeats_no_failure(data):
+    """A job's whole life: planned, placed on a device that should hold it, grown there, interrupted or too large."""
+    asked, policy, _, bfloat16 = data.draw(cases())
+    law = MemoryLaw(data.draw(histories(asked, policy)))
+    devices = data.draw(st.lists(st.integers(GB // 8, 32 * GB), min_size=1, max_size=4))
+    interrupted = data.draw(st.integers(0, 4))
+    meant_for, failures = max(devices), []
+    answer = first_plan(asked, policy, law, meant_for, bfloat16=bfloat16)
+    while isinstance(answer, Decision):
+        plan, known = answer.plan, law.knowing(failure.point for failure in failures)
+        as_asked = not failures and not policy.plan_ahead
+        limit = data.draw(
+            st.sampled_from([at for at in devices if as_asked or at >= min(meant_for, known.predict(plan).high)])
+        )
+        grown = grown_plan(asked, plan, policy, law, limit, failures, meant_for=meant_for, bfloat16=bfloat16)
+        if grown is not None:
+            assert (grown.plan.model, grown.plan.batch_size) == (plan.model, plan.batch_size)
+            assert grown.prediction.high <= limit
+            plan, meant_for = grown.plan, limit
+        assert_inside(plan, asked, policy)
+        for failure in failures:
+            if failure.limit_bytes >= limit:
+                assert plan != failure.plan
+                assert known.predict(plan).bytes < known.predict(failure.plan).bytes
+        if interrupted:
+            interrupted -= 1
+            answer = dataclasses.replace(answer, plan=plan)
+            continue
+        failures.append(Failure(plan, limit))
+        assert len(failures) <= policy.max_attempts
+        meant_for = data.draw(st.sampled_from([at for at in devices if at >= limit]))
+        answer = next_plan(asked, plan, policy, law, meant_for, failures, len(failures), bfloat16=bfloat16)
     assert answer.reason.endswith(".")
 
 
