@@ -147,7 +147,8 @@ def _cost_of_pieces(before: Plan, after: Plan) -> str:
 
 
 def _cost_of_rounding(before: Plan, after: Plan) -> str:
-    return "activations are rounded, which may move the result a little" if after.precision == Precision.BFLOAT16 else ""
+    rounded = after.precision is Precision.BFLOAT16
+    return "activations are rounded, which may move the result a little" if rounded else ""
 
 
 def _cost_of_fewer_proposals(before: Plan, after: Plan) -> str:
