@@ -22,11 +22,14 @@ from services.store import devices, measurements
 from services.store.models import Attempt, Device, Job, Measurement
 
 __all__ = [
+    "KNOWN_S",
+    "PRESENT_S",
     "FirstPlan",
     "Room",
     "absent_devices",
     "as_planned",
     "change_values",
+    "failures",
     "largest",
     "law_for",
     "measured",
@@ -41,7 +44,7 @@ __all__ = [
 ]
 
 PRESENT_S = 30.0  # a device that was not reported for this long is not there
-_KNOWN_S = 24 * 3600.0  # for this long, a host that went away is expected back
+KNOWN_S = 24 * 3600.0  # for this long, a host that went away, or a device with a problem, is expected back
 # CUDA's context, cuDNN's handles and what the display takes: the allocator never gets these.
 _GPU_RESERVE_BYTES = 600 * 2**20
 
@@ -62,6 +65,7 @@ class Room:
     free_bytes: int
     bfloat16: bool
     size_bytes: int
+    problem: str | None = None
 
 
 def rooms(found: Iterable[Device]) -> list[Room]:
@@ -74,6 +78,7 @@ def rooms(found: Iterable[Device]) -> list[Room]:
             min(usable_bytes(device.kind, device.free_bytes), usable_bytes(device.kind, device.total_bytes)),
             device.bfloat16,
             device.total_bytes,
+            device.problem,
         )
         for device in found
     ]
@@ -86,7 +91,7 @@ def present_devices(session: Session, now: datetime.datetime) -> Sequence[Device
 def absent_devices(session: Session, now: datetime.datetime) -> list[Device]:
     """Those of hosts that were not heard of lately, and may well come back."""
     present = {device.id for device in present_devices(session, now)}
-    known = devices.seen_since(session, now - datetime.timedelta(seconds=_KNOWN_S))
+    known = devices.seen_since(session, now - datetime.timedelta(seconds=KNOWN_S))
     return [device for device in known if device.id not in present]
 
 
@@ -167,36 +172,40 @@ def plan_after(
     Its measurement must be in the store.
 
     A job that prefers to shrink is fitted to the devices that are free and the one it just had; one that prefers to
-    wait, to the largest there is.
+    wait, to the largest there is or is expected back.
     """
     last, policy = attempts[-1], policy_of_job(job)
-    present = [device for device in present_devices(session, now) if device.problem is None]
-    if policy.prefer is Prefer.SHRINK:
-        free = {
-            device.id for device in devices.unleased(session, last.host, now - datetime.timedelta(seconds=PRESENT_S))
-        }
-        present = [device for device in present if device.id in free or device.id == last.device_id]
+    present = list(present_devices(session, now))
+    if policy.prefer is Prefer.WAIT:
+        present += absent_devices(session, now)
+    else:
+        since = now - datetime.timedelta(seconds=PRESENT_S)
+        free = {device.id for device in devices.unleased(session, last.host, since)} | {last.device_id}
+        present = [device for device in present if device.id in free and device.problem is None]
     room = largest(rooms(present), job.min_memory_bytes)
     capacity = max(room.total_bytes if room else 0, last.limit_bytes)
     law = law_for(session, [job.model], history.device_kind(last))
-    tries = history.tried(attempts)
-    failures = [
-        planner.Failure(plan_of_job(attempt.plan), attempt.limit_bytes, evaluating=_ran_out_evaluating(attempt))
-        for attempt, failed in zip(attempts, remedies.ran_out(tries), strict=True)
-        if failed
-    ]
     decision = planner.next_plan(
         plan_of_job(job.asked),
         plan_of_job(last.plan),
         policy,
         law,
         capacity,
-        failures,
-        attempts_used=remedies.attempts_used(tries),
+        failures(attempts),
+        attempts_used=remedies.attempts_used(history.tried(attempts)),
         number=last.number,
         bfloat16=room is not None and room.bfloat16,
     )
     return decision, capacity
+
+
+def failures(attempts: Sequence[Attempt]) -> list[planner.Failure]:
+    """Those of a job's attempts, which are over, that were too large for their device."""
+    return [
+        planner.Failure(plan_of_job(attempt.plan), attempt.limit_bytes, evaluating=_ran_out_evaluating(attempt))
+        for attempt, failed in zip(attempts, remedies.ran_out(history.tried(attempts)), strict=True)
+        if failed
+    ]
 
 
 def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, *, ran_out: bool) -> Measurement | None:

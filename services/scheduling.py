@@ -2,26 +2,26 @@
 
 import dataclasses
 import datetime
+import functools
 import logging
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import adoption, planning
+from services import adoption, growing, planning, waiting
 from services.adoption import Start
 from services.clock import utc_now
 from services.domain import planner
 from services.domain.adjustments import NONE, Adjustments
 from services.domain.contract import DeviceKind
-from services.domain.memory import MemoryLaw, gigabytes
+from services.domain.memory import MemoryLaw
 from services.domain.planner import Decision
 from services.domain.plans import Plan
 from services.domain.policy import Prefer
 from services.domain.states import State, Verb, advance
-from services.neighbours import neighbours
 from services.planning import Room
 from services.settings import Settings
 from services.store import attempts, devices, events, jobs, leases
@@ -72,11 +72,9 @@ def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
 
 
 def _claim(session: Session, settings: Settings, boot_id: str, now: datetime.datetime) -> Claim | None:
-    free = _free_devices(session, settings, now)
-    present = planning.rooms(planning.present_devices(session, now))
-    laws = _Laws(session)
+    look = _Look(session, settings, now)
     for job in _waiting(session, now):
-        device = _place(session, job, free, present, laws, now)
+        device = _place(look, job)
         if device is not None:
             return _lease(session, settings, job, device, boot_id, now)
     return None
@@ -94,50 +92,71 @@ def _free_devices(session: Session, settings: Settings, now: datetime.datetime) 
     return devices.unleased(session, settings.host, now - datetime.timedelta(seconds=planning.PRESENT_S))
 
 
-class _Laws:
-    """One law per model and kind of device for all the jobs of a look."""
+class _Look:
+    """What there is, read once for all the jobs of a look. `free` are this host's, `present` everybody's."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, settings: Settings, now: datetime.datetime) -> None:
+        self.session = session
+        self.now = now
+        self.free = _free_devices(session, settings, now)
+        self.rooms = {room.device_id: room for room in planning.rooms(self.free)}
+        self.present = planning.rooms(planning.present_devices(session, now))
         self._laws: dict[tuple[str, str], MemoryLaw] = {}
 
-    def of(self, job: Job, kind: str) -> MemoryLaw:
-        key = (job.model, kind)
+    def law(self, job: Job, room: Room) -> MemoryLaw:
+        key = (job.model, room.kind)
         if key not in self._laws:
-            self._laws[key] = planning.law_for(self._session, [job.model], kind)
+            self._laws[key] = planning.law_for(self.session, [job.model], room.kind)
         return self._laws[key]
 
+    @functools.cached_property
+    def holders(self) -> Mapping[str, int]:
+        return {lease.device_id: lease.job_id for lease in leases.every(self.session)}
 
-def _place(
-    session: Session,
-    job: Job,
-    free: Sequence[Device],
-    present: Sequence[Room],
-    laws: _Laws,
-    now: datetime.datetime,
-) -> Device | None:
+    def there(self, job: Job) -> list[Room]:
+        """The devices that the job may be planned for; those with a problem are not waited for for ever."""
+        is_patient = job.queued_at > self.now - datetime.timedelta(seconds=planning.KNOWN_S)
+        return [room for room in self.present if is_patient or room.problem is None]
+
+
+def _place(look: _Look, job: Job) -> Device | None:
     """The smallest free device that holds the job; None where it has to wait, or has just failed."""
-    if not _starts_as_asked(job) and not _fit_to(session, job, present, laws, now):
+    if _starts_as_asked(job):
+        # Whatever the prediction says, it has the best chances on the largest.
+        fitting = [device for device in look.free if device.total_bytes >= job.min_memory_bytes]
+        _wait(job, None if fitting else "waits for a device with the memory that the job asks for")
+        return fitting[-1] if fitting else None
+    if not _fit_to(look, job):
         return None
-    by_id = {room.device_id: room for room in planning.rooms(free)}
-    fitting = [device for device in free if _holds(by_id[device.id], job, laws)]
-    if not fitting:
-        _say_why(job, free)
+    device = _holding(look, job) or _holding_if_smaller(look, job)
+    if device is None:
+        why = waiting.for_a_device(
+            look.free, look.there(job), look.holders, lambda room: _suits(job, room, look.law(job, room))
+        )
+        _wait(job, why)
         return None
-    # As asked for, whatever the prediction says, has the best chances on the largest.
-    return fitting[-1] if _starts_as_asked(job) else fitting[0]
+    room = look.rooms[device.id]
+    growing.grow(look.session, job, room, _limit(device), look.law(job, room), look.now)
+    return device
+
+
+def _holding(look: _Look, job: Job) -> Device | None:
+    return next((device for device in look.free if _holds(look.rooms[device.id], job, look)), None)
+
+
+def _holding_if_smaller(look: _Look, job: Job) -> Device | None:
+    room = planning.largest(list(look.rooms.values()), job.min_memory_bytes)
+    if room is None or not growing.shrink_back(look.session, job, room, look.law(job, room), look.now):
+        return None
+    return next(device for device in look.free if device.id == room.device_id)
 
 
 def _starts_as_asked(job: Job) -> bool:
     return job.attempts == 0 and not planning.policy_of_job(job).plan_ahead
 
 
-def _holds(room: Room, job: Job, laws: _Laws) -> bool:
-    if room.size_bytes < job.min_memory_bytes:
-        return False
-    if _starts_as_asked(job):
-        return True
-    return room.free_bytes >= _needed(job, laws.of(job, room.kind))
+def _holds(room: Room, job: Job, look: _Look) -> bool:
+    return room.size_bytes >= job.min_memory_bytes and room.free_bytes >= _needed(job, look.law(job, room))
 
 
 def _needed(job: Job, law: MemoryLaw) -> int:
@@ -147,39 +166,39 @@ def _needed(job: Job, law: MemoryLaw) -> int:
     return min(predicted, capacity) if capacity else predicted
 
 
-def _fit_to(session: Session, job: Job, present: Sequence[Room], laws: _Laws, now: datetime.datetime) -> bool:
+def _fit_to(look: _Look, job: Job) -> bool:
     """See to it that the job's plan fits the largest device that there is; False where it cannot."""
-    room = planning.largest(present, job.min_memory_bytes)
+    room = planning.largest(look.there(job), job.min_memory_bytes)
     if room is None:
-        _wait(job, "no device has the memory that the job asks for")
+        _wait(job, waiting.for_repair(look.present) or "no device has the memory that the job asks for")
         return False
-    law = laws.of(job, room.kind)
+    law = look.law(job, room)
     plan = planning.plan_of_job(job.plan)
     if _suits(job, room, law):
         return True
     policy = dataclasses.replace(planning.policy_of_job(job), plan_ahead=True)
     decision = planner.first_plan(plan, policy, law, room.total_bytes, bfloat16=room.bfloat16)
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
-        away = _awaited(session, job, laws, now)
+        away = _awaited(look, job)
         if away is not None:
             _wait(job, f"waits for {away.device_id}, whose host was not heard of lately")
             return False
     if isinstance(decision, Decision):
         adoption.adopt_while_queued(job, decision, room.total_bytes)
         job.version += 1
-        events.add(session, job.id, "planned", now, summary=decision.summary)
+        events.add(look.session, job.id, "planned", look.now, summary=decision.summary)
         return True
     job.state = advance(State(job.state), Verb.FAIL)
-    job.reason, job.finished_at = decision.reason, now
+    job.reason, job.finished_at = decision.reason, look.now
     job.version += 1
-    events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
+    events.add(look.session, job.id, "state", look.now, state=job.state, reason=job.reason)
     return False
 
 
-def _awaited(session: Session, job: Job, laws: _Laws, now: datetime.datetime) -> Room | None:
+def _awaited(look: _Look, job: Job) -> Room | None:
     """A device that would hold the job, if its host came back."""
-    for room in planning.rooms(planning.absent_devices(session, now)):
-        if room.size_bytes >= job.min_memory_bytes and _suits(job, room, laws.of(job, room.kind)):
+    for room in planning.rooms(planning.absent_devices(look.session, look.now)):
+        if _suits(job, room, look.law(job, room)):
             return room
     return None
 
@@ -187,20 +206,8 @@ def _awaited(session: Session, job: Job, laws: _Laws, now: datetime.datetime) ->
 def _suits(job: Job, room: Room, law: MemoryLaw) -> bool:
     """Would the whole device hold the job's plan? One that is known to run out on it does not."""
     known = law.predict(planning.plan_of_job(job.plan)).low
-    return _needed(job, law) <= room.total_bytes and known <= room.total_bytes
-
-
-def _say_why(job: Job, free: Sequence[Device]) -> None:
-    largest = planning.largest(planning.rooms(free))
-    if largest is None:
-        _wait(job, None)
-    else:
-        holder = neighbours(next(device for device in free if device.id == largest.device_id))
-        _wait(
-            job,
-            f"waits for a device with enough free memory: {largest.name} has {gigabytes(largest.free_bytes)} free"
-            f"{', ' if holder else ''}{holder}",
-        )
+    fits = _needed(job, law) <= room.total_bytes and known <= room.total_bytes
+    return fits and room.size_bytes >= job.min_memory_bytes
 
 
 def _wait(job: Job, reason: str | None) -> None:

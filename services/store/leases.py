@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from services.store.models import Lease
 
-__all__ = ["AlreadyLeased", "held", "of_host", "of_job", "release", "renew", "take"]
+__all__ = ["AlreadyLeased", "every", "held", "of_host", "of_job", "release", "renew", "take"]
 
 
 class AlreadyLeased(Exception):
@@ -38,6 +38,10 @@ def renew(session: Session, job_id: int, token: str, until: datetime.datetime) -
 
 def release(session: Session, job_id: int, token: str) -> None:
     session.execute(delete(Lease).where(Lease.job_id == job_id, Lease.token == token))
+
+
+def every(session: Session) -> Sequence[Lease]:
+    return session.scalars(select(Lease)).all()
 
 
 def of_host(session: Session, host: str) -> Sequence[Lease]:

@@ -12,7 +12,7 @@ from services.domain.policy import Policy
 from services.domain.states import State
 from services.preparation import prepare
 from services.scheduling import Claim
-from services.store.models import Device, Measurement
+from services.store.models import Device, Job, Measurement
 from tests.desk import GB, MB, Desk, Events, ago, gpu, slot
 
 LARGE = {"train": {"steps": 10, "batch_size": 64}}
@@ -118,8 +118,33 @@ def test_who_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) ->
     job = desk.job(claim.job_id)
     assert job.plan == job.asked
     assert desk.claim() is None
+    reason = desk.job(claim.job_id).reason
+    assert reason == f"waits for slot 1 (box/cpu-1, 62.5 GB), busy with job {blocker.job_id}"
     desk.end(blocker, Reason.COMPLETED)
     assert again(desk).device_key == "cpu-1"
+
+
+def test_who_prefers_to_wait_is_not_shrunk_while_the_larger_device_has_a_problem_or_is_away(desk: Desk) -> None:
+    waits = {**LARGE, "policy": {"plan_ahead": False, "prefer": "wait"}}
+    desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
+    claim = ran_out(desk, **waits)
+    assert desk.claim() is None
+    assert desk.job(claim.job_id).plan == desk.job(claim.job_id).asked
+    assert desk.job(claim.job_id).reason == "waits for slot 1 (box/cpu-1, 62.5 GB): on fire"
+    desk.change(Device, "box/cpu-1", problem=None, seen_at=ago(3600))
+    other = ran_out(desk, **waits)
+    assert desk.claim() is None
+    assert "waits for box/cpu-1" in (desk.job(other.job_id).reason or "")
+
+
+def test_a_device_that_stays_broken_is_not_waited_for_for_ever(desk: Desk) -> None:
+    desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
+    claim = ran_out(desk, **LARGE, policy={"plan_ahead": False, "prefer": "wait"})
+    assert desk.claim() is None
+    desk.change(Job, claim.job_id, queued_at=ago(25 * 3600))
+    smaller = again(desk)
+    assert smaller.device_key == "cpu-0"
+    assert smaller.plan.micro_batch < 64
 
 
 def test_a_device_with_a_problem_is_not_planned_for(desk: Desk) -> None:

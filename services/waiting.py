@@ -1,0 +1,51 @@
+"""What a queued job waits for, in words: it is asked for while devices are free that do not hold it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from services import planning
+from services.domain.memory import gigabytes
+from services.neighbours import neighbours
+from services.planning import Room
+from services.store.models import Device
+
+__all__ = ["for_a_device", "for_memory", "for_repair"]
+
+
+def for_a_device(
+    free: Sequence[Device], present: Iterable[Room], holders: Mapping[str, int], suits: Callable[[Room], bool]
+) -> str | None:
+    """The device that would hold the job and why it does not have it yet; None where it is about to.
+
+    `holders`: the jobs that run, by device. `suits`: would the whole device hold the job?
+    """
+    here = [room for room in planning.rooms(free) if suits(room)]
+    if here:
+        return for_memory(free, here)
+    wanted = sorted((room for room in present if suits(room)), key=lambda room: room.total_bytes)
+    busy = [room for room in wanted if room.device_id in holders]
+    if busy:
+        more = f", or for one of {len(busy) - 1} others" if len(busy) > 1 else ""
+        return f"waits for {_named(busy[0])}, busy with job {holders[busy[0].device_id]}{more}"
+    if wanted:
+        return for_repair(wanted)
+    return for_memory(free, planning.rooms(free))
+
+
+def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
+    largest = planning.largest(found)
+    if largest is None:
+        return None
+    holder = neighbours(next(device for device in free if device.id == largest.device_id))
+    return (
+        f"waits for a device with enough free memory: {largest.name} has {gigabytes(largest.free_bytes)} free"
+        f"{', ' if holder else ''}{holder}"
+    )
+
+
+def for_repair(wanted: Iterable[Room]) -> str | None:
+    broken = [room for room in wanted if room.problem is not None]
+    return f"waits for {_named(broken[-1])}: {broken[-1].problem}" if broken else None
+
+
+def _named(room: Room) -> str:
+    return f"{room.name} ({room.device_id}, {gigabytes(room.size_bytes)})"
