@@ -7,16 +7,17 @@ import datetime
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from services import following, history, planning, storable
 from services.clock import utc_now
 from services.domain import remedies
-from services.domain.contract import LOG_FILE, OUTCOME_FILE, SPEC_FILE, AttemptSpec, ContractError, Outcome
+from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome
 from services.domain.endings import Diagnosis, Ending, read_ending
 from services.domain.findings import Case
 from services.domain.states import FINAL, State
@@ -39,6 +40,7 @@ class Left:
     outcome: Outcome | None
     ending: Ending
     killed: bool = False  # by us
+    others: tuple[Mapping[str, Any], ...] = ()  # whom the host saw on the device
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,14 @@ class Concluded:
     followed_by: str
 
 
-def read_left(attempt_dir: Path, exit_status: int | None, killed_because: str | None = None) -> Left:
-    """`killed_because`: why we killed the trainer ourselves, where we did."""
+def read_left(
+    attempt_dir: Path,
+    exit_status: int | None,
+    killed_because: str | None = None,
+    known: Case | None = None,
+    others: tuple[Mapping[str, Any], ...] = (),
+) -> Left:
+    """`killed_because`: why we killed the trainer ourselves, where we did; `known`: what was measured meanwhile."""
     outcome = None
     try:
         outcome = Outcome.from_json((attempt_dir / OUTCOME_FILE).read_text())
@@ -56,10 +64,10 @@ def read_left(attempt_dir: Path, exit_status: int | None, killed_because: str | 
         pass
     except (OSError, ContractError, UnicodeDecodeError) as error:
         _log.warning("%s of %s cannot be read: %s", OUTCOME_FILE, attempt_dir, error)
-    ending = read_ending(exit_status, outcome, _printed(attempt_dir / LOG_FILE), _known(attempt_dir))
+    ending = read_ending(exit_status, outcome, _printed(attempt_dir / LOG_FILE), known)
     if killed_because and ending.reason is None:
         ending = replace(ending, message=killed_because)
-    return Left(exit_status, outcome, ending, killed=killed_because is not None)
+    return Left(exit_status, outcome, ending, killed=killed_because is not None, others=others)
 
 
 def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> Concluded | None:
@@ -73,7 +81,7 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
             return None
         ending = _ending(job, left)
         _note(session, attempt, left.outcome, left.exit_status, ending, now)
-        attempt.followed_by = following.follow(session, job, attempt, ending, now)
+        attempt.followed_by = following.follow(session, job, attempt, ending, now, left.others)
         concluded = Concluded(State(job.state), attempt.followed_by)
         leases.release(session, job_id, token)
         events.add(
@@ -120,15 +128,6 @@ def _note(
     measurement = planning.measured(attempt, outcome, now, ran_out=remedies.ran_out(tries)[-1])
     if measurement is not None:
         measurements.add(session, measurement)
-
-
-def _known(attempt_dir: Path) -> Case:
-    """What the attempt's own spec says of its device."""
-    try:
-        device = AttemptSpec.from_json((attempt_dir / SPEC_FILE).read_text()).device
-    except (OSError, ContractError, UnicodeDecodeError):
-        return Case()
-    return Case(device_kind=device.kind, limit=device.memory_limit_mb * 2**20 or None)
 
 
 def _printed(path: Path) -> Iterator[bytes]:

@@ -1,7 +1,8 @@
 """What follows the end of an attempt: the remedy is chosen and becomes the job's next state, plan and adjustments."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -31,13 +32,23 @@ _VERBS = {
 _POINTS = 200  # of a series, for its slope
 
 
-def follow(session: Session, job: Job, attempt: Attempt, ending: Ending, now: datetime.datetime) -> str:
-    """Carry out what the end of `attempt`, which is noted in it, comes to; returns it in words."""
+def follow(
+    session: Session,
+    job: Job,
+    attempt: Attempt,
+    ending: Ending,
+    now: datetime.datetime,
+    others: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Carry out what the end of `attempt`, which is noted in it, comes to; returns it in words.
+
+    `others`: who else was seen on the device at the end; where nobody was, its host's last report counts.
+    """
     all_attempts = attempts.of_job(session, job.id)
     stop = Stop(job.stop) if job.stop else None
     remedy = remedy_for(
         history.tried(all_attempts),
-        _scene(session, attempt, ending),
+        _scene(session, attempt, ending, others),
         planning.policy_of_job(job).max_attempts,
         stop,
     )
@@ -76,19 +87,22 @@ def _move(job: Job, verb: Verb, reason: str | None, now: datetime.datetime) -> N
         job.queued_at = now
 
 
-def _scene(session: Session, attempt: Attempt, ending: Ending) -> Scene:
+def _scene(session: Session, attempt: Attempt, ending: Ending, others: Sequence[Mapping[str, Any]]) -> Scene:
     """Only what this diagnosis asks for is looked up."""
     outcome = attempt.outcome or {}
     return Scene(
         message=ending.message,
         host=attempt.host,
-        neighbours=neighbours(devices.get(session, attempt.device_id))
-        if ending.diagnosis is Diagnosis.NEIGHBOUR
-        else "",
+        neighbours=_neighbours(session, attempt, others) if ending.diagnosis is Diagnosis.NEIGHBOUR else "",
         growth=_growth(session, attempt) if ending.diagnosis is Diagnosis.LEAK else "",
         input=_input_sizes(attempt) if ending.diagnosis in (Diagnosis.HOST, Diagnosis.SPIKE) else None,
         host_peak_bytes=outcome.get("host_peak_bytes"),
     )
+
+
+def _neighbours(session: Session, attempt: Attempt, others: Sequence[Mapping[str, Any]]) -> str:
+    device = devices.get(session, attempt.device_id)
+    return neighbours(others or (device.processes if device else ()), attempt.device_name)
 
 
 def _growth(session: Session, attempt: Attempt) -> str:

@@ -35,7 +35,8 @@ def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
     largest = planning.largest(found)
     if largest is None:
         return None
-    holder = neighbours(next(device for device in free if device.id == largest.device_id))
+    processes = next(device.processes for device in free if device.id == largest.device_id)
+    holder = neighbours(processes, largest.name)
     return (
         f"waits for a device with enough free memory: {largest.name} has {gigabytes(largest.free_bytes)} free"
         f"{', ' if holder else ''}{holder}"

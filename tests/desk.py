@@ -15,6 +15,7 @@ from services.conclusion import Concluded, Left
 from services.datasets import shapes
 from services.device_reports import Reported
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
+from services.facts import Facts, known
 from services.scheduling import Claim
 from services.settings import Settings
 from services.store import attempts, jobs, leases
@@ -96,12 +97,22 @@ class Desk:
         allocator = AllocatorStats(limit=in_use, in_use=in_use, peak=in_use, requested=requested)
         return self.end(claim, Reason.DEVICE_MEMORY, allocator=allocator, **outcome)
 
-    def left(self, claim: Claim, exit_status: int | None, outcome: Outcome | None = None, log: str = "") -> Left:
+    def left(
+        self,
+        claim: Claim,
+        exit_status: int | None,
+        outcome: Outcome | None = None,
+        log: str = "",
+        facts: Facts | None = None,
+    ) -> Left:
+        """As a supervisor that saw these facts reads it."""
+        seen = facts or Facts()
         folder = self.folder(claim)
         if outcome is not None:
             (folder / "outcome.json").write_text(outcome.to_json())
         (folder / "train.log").write_text(log)
-        return conclusion.read_left(folder, exit_status)
+        case = known(self.store, claim.job_id, claim.attempt, seen)
+        return conclusion.read_left(folder, exit_status, None, case, seen.others)
 
     def folder(self, claim: Claim) -> Path:
         folder = self.settings.jobs_dir / str(claim.job_id) / f"attempt-{claim.attempt}"

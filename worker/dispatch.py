@@ -23,7 +23,7 @@ from worker import places
 from worker.attempts import available_memory_mb, write_attempt
 from worker.devices import DeviceReading, contract_device, trainer_environment
 from worker.host import boot_id
-from worker.supervisor import ENVIRONMENT_FILE, LOG_FILE
+from worker.supervisor import LOG_FILE
 
 __all__ = ["dispatch"]
 
@@ -53,7 +53,7 @@ def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReadin
         write_attempt(
             folder, _spec(settings, claim, contract_device(reading, claim.adjustments.async_allocator)), config
         )
-        (folder / ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
+        (folder / places.ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
         _keep_config(store, claim, pipeline_config.to_text(config))
         return _start_supervisor(settings, claim, folder)
     except StoreUnavailable:

@@ -9,8 +9,22 @@ from typing import Any
 
 from services.settings import Settings
 
-__all__ = ["Running", "attempt_dir", "device_lock", "job_dir", "job_lock", "note_exit", "read_exit"]
+__all__ = [
+    "ENVIRONMENT_FILE",
+    "Running",
+    "attempt_dir",
+    "device_lock",
+    "job_dir",
+    "job_lock",
+    "note_exit",
+    "note_facts",
+    "read_environment",
+    "read_exit",
+    "read_facts",
+]
 
+ENVIRONMENT_FILE = "environment.json"  # in the attempt directory: what the trainer's environment holds beside ours
+_FACTS_FILE = "facts.json"
 _RUNNING_FILE = "supervisor.json"
 _EXIT_FILE = "exit.json"
 
@@ -57,6 +71,19 @@ def note_exit(folder: Path, exit_status: int, killed_because: str | None) -> Non
 def read_exit(folder: Path) -> tuple[int | None, str | None]:
     values = _read(folder / _EXIT_FILE) or {}
     return values.get("exit_status"), values.get("killed_because")
+
+
+def note_facts(folder: Path, facts: dict[str, Any]) -> None:
+    """What the supervisor saw so far, for a reaper that comes after it."""
+    _write(folder / _FACTS_FILE, facts)
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    return _read(folder / _FACTS_FILE) or {}
+
+
+def read_environment(folder: Path) -> dict[str, Any]:
+    return _read(folder / ENVIRONMENT_FILE) or {}
 
 
 def _write(path: Path, values: dict[str, Any]) -> None:

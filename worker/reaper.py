@@ -22,6 +22,7 @@ from worker import places
 from worker.host import boot_id, holders, is_alive, is_free
 from worker.places import Running
 from worker.supervision import take_in_and_conclude
+from worker.witness import facts_left
 
 __all__ = ["Reaper"]
 
@@ -118,6 +119,13 @@ class Reaper:
             left = Left(None, None, Ending(Diagnosis.INTERRUPTED, "the host was restarted", None))
             return conclusion.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
         concluded = take_in_and_conclude(
-            self._store, lease.job_id, lease.attempt, lease.token, orphan.folder, status, killed_because
+            self._store,
+            lease.job_id,
+            lease.attempt,
+            lease.token,
+            orphan.folder,
+            status,
+            killed_because,
+            facts_left(orphan.folder),
         )
         return concluded is not None

@@ -16,11 +16,13 @@ from services import conclusion, heartbeat, ingestion
 from services.conclusion import Concluded
 from services.domain.contract import EVENTS_FILE
 from services.domain.states import Stop
+from services.facts import Facts, known
 from services.queue import wake_workers
 from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
 from worker import places
 from worker.host import Lock
+from worker.witness import Witness
 
 __all__ = ["Supervision", "take_in_and_conclude"]
 
@@ -51,6 +53,7 @@ class Supervision:
         self._locks = locks
         self._interrupted = False
         self._stopper: _Stopper | None = None
+        self._witness = Witness(folder, trainer.pid)
         self._hang = _Hang(folder / EVENTS_FILE, settings.hang_s)
 
     def run(self) -> int:
@@ -68,6 +71,7 @@ class Supervision:
             _log.error("the lease is lost: the trainer was ended, and nothing of the job is touched")
             return 1
         killed_because = self._stopper.killed_because if self._stopper else None
+        facts = self._witness.last_look()
         try:
             places.note_exit(self._folder, status, killed_because)
         except OSError as error:  # a full disk, say; the database may still be told
@@ -75,7 +79,7 @@ class Supervision:
         # From here on the locks are held only by what the trainer may have left alive; the next attempt waits for that.
         for lock in self._locks:
             lock.close()
-        self._conclude(status, killed_because)
+        self._conclude(status, killed_because, facts)
         return 0
 
     def _watch(self, trainer_exit: "_Exit") -> bool:
@@ -90,6 +94,7 @@ class Supervision:
                 ingest_at = now + _INGEST_S
                 with contextlib.suppress(StoreUnavailable):
                     ingestion.ingest(self._store, self._job_id, self._number, self._token, self._folder)
+            self._witness.look(now)
             if self._hang.seems(now):
                 self._stop(0.0, f"the trainer reported nothing for {self._hang.limit_s:.0f} s and was ended")
             if self._interrupted:
@@ -124,12 +129,12 @@ class Supervision:
     def _interrupt(self, *_: Any) -> None:
         self._interrupted = True
 
-    def _conclude(self, status: int, killed_because: str | None) -> None:
+    def _conclude(self, status: int, killed_because: str | None, facts: Facts) -> None:
         deadline = time.monotonic() + _DATABASE_PATIENCE_S
         while True:
             try:
                 take_in_and_conclude(
-                    self._store, self._job_id, self._number, self._token, self._folder, status, killed_because
+                    self._store, self._job_id, self._number, self._token, self._folder, status, killed_because, facts
                 )
                 break
             except StoreUnavailable as error:
@@ -149,11 +154,12 @@ def take_in_and_conclude(
     folder: Path,
     status: int | None,
     killed_because: str | None,
+    facts: Facts,
 ) -> Concluded | None:
     """The last events, then the end."""
     while ingestion.ingest(store, job_id, number, token, folder):
         pass
-    left = conclusion.read_left(folder, status, killed_because)
+    left = conclusion.read_left(folder, status, killed_because, known(store, job_id, number, facts), facts.others)
     return conclusion.conclude(store, job_id, number, token, left)
 
 

@@ -16,9 +16,8 @@ from services.settings import PREFIX, Settings
 from worker import places
 from worker.host import Lock, die_with_parent, start_time
 
-__all__ = ["ENVIRONMENT_FILE", "LOG_FILE", "main"]
+__all__ = ["LOG_FILE", "main"]
 
-ENVIRONMENT_FILE = "environment.json"  # in the attempt directory: what the trainer's environment holds beside ours
 LOG_FILE = "supervisor.log"
 EXIT_LOCKED = 75
 _TRAIN_LOG = "train.log"
@@ -50,7 +49,7 @@ def main() -> int:
 def start_trainer(settings: Settings, folder: Path, inherited: list[int]) -> "subprocess.Popen[bytes]":
     """In a session of its own, without our settings: they hold the addresses of database and broker."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    environment |= json.loads((folder / ENVIRONMENT_FILE).read_text())
+    environment |= json.loads((folder / places.ENVIRONMENT_FILE).read_text())
     with (folder / _TRAIN_LOG).open("ab") as log:
         return subprocess.Popen(
             [*settings.trainer_command, str(folder)],

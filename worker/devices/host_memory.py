@@ -11,17 +11,24 @@ _GRAIN = 256 * MB
 _LEAST = 512 * MB
 
 
-class _Version(NamedTuple):
+class Version(NamedTuple):
     """Where a version of the kernel's control groups keeps its figures."""
 
     mount: str
     limits: tuple[str, ...]
     usage: str
     reclaimable: str
+    kills: str  # the file with the line `oom_kill`
 
 
-_V1 = _Version("sys/fs/cgroup/memory", ("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
-_V2 = _Version("sys/fs/cgroup", ("memory.max", "memory.high"), "memory.current", "inactive_file")
+V1 = Version(
+    "sys/fs/cgroup/memory",
+    ("memory.limit_in_bytes",),
+    "memory.usage_in_bytes",
+    "total_inactive_file",
+    "memory.oom_control",
+)
+V2 = Version("sys/fs/cgroup", ("memory.max", "memory.high"), "memory.current", "inactive_file", "memory.events")
 
 
 def slot_bytes(available: int) -> int:
@@ -46,20 +53,26 @@ def _available_on_host(root: Path) -> int:
     raise OSError("/proc/meminfo does not say what memory is available")
 
 
-def _left_in_groups(root: Path) -> Iterator[int]:
-    """What each control group above this process has left, version 2 and 1; a limit anywhere above counts."""
+def groups(process: int | str = "self", root: Path = Path("/")) -> Iterator[tuple[Version, list[Path]]]:
+    """The memory control groups of a process, version 2 and 1: each with the folders from its own one upwards."""
     try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
+        lines = (root / f"proc/{process}/cgroup").read_text().splitlines()
     except OSError:
         return
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        version = _V2 if controllers == "" else _V1 if "memory" in controllers.split(",") else None
+        version = V2 if controllers == "" else V1 if "memory" in controllers.split(",") else None
         if version is None:
             continue
         # A container may be told the host's path, which does not exist inside: its own group is then at the mount.
         group = PurePosixPath(*[part for part in path.split("/") if part not in ("", "..")])
-        for folder in [root / version.mount / above for above in (group, *group.parents)]:
+        yield version, [root / version.mount / above for above in (group, *group.parents)]
+
+
+def _left_in_groups(root: Path) -> Iterator[int]:
+    """What each control group above this process has left; a limit anywhere above counts."""
+    for version, folders in groups(root=root):
+        for folder in folders:
             known = [limit for name in version.limits if (limit := _number(folder / name)) is not None]
             if known:
                 used = (_number(folder / version.usage) or 0) - _reclaimable(folder, version.reclaimable)
