@@ -106,7 +106,7 @@ def policy_of_job(job: Job) -> Policy:
 def law_for(session: Session, models: Iterable[str], kind: str | None) -> MemoryLaw:
     """The law that this box's own measurements give for these models and the smaller ones below them."""
     names = {rung.name for name in models for rung in _ladder(name)}
-    return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)])
+    return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)], _software())
 
 
 def as_planned(decision: Decision, capacity: int | None) -> dict[str, Any]:
@@ -284,4 +284,5 @@ def _point(row: Measurement) -> Point:
         second_stage_batch=row.second_stage_batch,
         accumulation=row.accumulation,
         evaluation_bytes=row.evaluation_peak_bytes,
+        software=row.software,
     )

@@ -1,42 +1,57 @@
 """The memory law: what a plan will need at its peak, and how sure that is.
 
-    peak = the larger of   a x fixed + sums + b x images     (training; images = micro_batch x what one image needs)
-                     and   e x evaluation                    (one image through all proposals)
+    peak = the larger of   a x fixed + b x sums + c x pixels + d x boxes     (training, a micro-batch at a time)
+                     and   the like for evaluation                           (one image through all proposals)
 
-The shape comes from the catalogue's priors; measured points of the very model and precision correct a, b and e. All of
-them are positive, so the law grows with the micro-batch, the pixels and the proposals. The optimizer is taken to be the
-catalogue's (one slot per weight), and a GPU's convolution workspaces are inside the interval, not in the figure.
+The parts come from the catalogue's priors; measured points of the very model and precision correct the factors, see
+`memory_fit`. All are positive, so the law grows with the micro-batch, the pixels and the proposals. The optimizer is
+taken to be the catalogue's (one slot per weight), and a GPU's convolution workspaces are inside the interval, not in
+the figure.
 """
 
 import enum
-import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from services.domain import memory_prior
 from services.domain.catalogue import ImageSize
+from services.domain.memory_fit import Estimate, Parts, fit
 from services.domain.memory_prior import Need
 from services.domain.plans import Plan, Precision
 
-_PRIOR = (0.85, 1.15)  # of a model that was measured
-_EXTRAPOLATED = (0.60, 1.50)  # of one that was not
-_OTHER_PRECISION = (0.80, 1.25)  # measured, but in the other precision
-_ONE_POINT = 0.10
-_SEVERAL_POINTS = 0.06  # at least, as equal attempts differ by up to 4 %; twice the worst residual where that is more
+
+@dataclass(frozen=True)
+class _Spread:
+    """An interval around a figure, as factors of it."""
+
+    below: float
+    above: float
+
+    def widened(self, other: "_Spread") -> "_Spread":
+        return _Spread(min(self.below, other.below), max(self.above, other.above))
+
+
+_PRIOR = _Spread(0.85, 1.15)  # of a model that was measured
+_EXTRAPOLATED = _Spread(0.60, 1.50)  # of one that was not
+_OTHER_PRECISION = _Spread(0.80, 1.25)  # measured, but in the other precision
+_OTHER_SOFTWARE = _Spread(0.88, 1.15)  # measured, but before TensorFlow changed
+_MEASURED = _Spread(0.96, 1.04)  # at least: equal attempts differ by up to 4 %
 # Evaluation's boxes are one tensor of hundreds of MB, which an allocator must find in one piece: with 300 proposals
 # and FPN it failed with 10 % to spare and succeeded with 15 %.
-_EVALUATION = (0.90, 1.20)
-_PER_DOUBLING = 0.03  # beyond the largest measured point
-_MOST_BEYOND = 0.30
+_EVALUATION = _Spread(0.90, 1.20)
+_WIDEST = _Spread(0.50, 1.60)
+# How far the catalogue's proportions between the parts may be off: fixed, sums, pixels and boxes.
+_DOUBT = (0.15, 0.60, 0.15, 0.15)
+_EXTRAPOLATED_DOUBT = (0.35, 0.60, 0.35, 0.35)
 
 
 class Source(enum.StrEnum):
     """Where a prediction comes from, the surest first."""
 
     MEASURED = "measured"  # two or more points of this model and precision
-    SCALED = "scaled"  # one point, the other precision, or only that it ran out
+    SCALED = "scaled"  # one point, the other precision, other software, or only that it ran out
     CATALOGUE = "catalogue"  # nothing measured
 
 
@@ -77,6 +92,17 @@ class Point:
     second_stage_batch: int | None = None
     accumulation: int = 1
     evaluation_bytes: int | None = None
+    software: str | None = None  # None: what trains now
+
+    @property
+    def trained(self) -> bool:
+        """Whether `peak_bytes` is what training takes."""
+        return self.peak_bytes > 0 and (self.complete or self.evaluation_bytes is not None)
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether `evaluation_bytes` is what evaluation takes."""
+        return self.complete and bool(self.evaluation_bytes)
 
     @classmethod
     def of(cls, plan: Plan, peak_bytes: int, *, complete: bool = True, evaluation_bytes: int | None = None) -> Self:
@@ -111,15 +137,19 @@ class Prediction:
 
 class MemoryLaw:
     """Predicts from `points`. Those of relatives only count where nothing is known of the model itself, and only
-    where they needed more than the prior says. Same points, same predictions."""
+    where they needed more than the prior says. Same points, same predictions, in whatever order.
 
-    def __init__(self, points: Iterable[Point] = ()) -> None:
+    `software`: what will train. Points of any other only count where there are none of it.
+    """
+
+    def __init__(self, points: Iterable[Point] = (), software: str | None = None) -> None:
         self._points = tuple(points)
+        self._software = software
         self._fits: dict[tuple[str, Precision], _Fit] = {}
 
     def knowing(self, points: Iterable[Point]) -> "MemoryLaw":
         """This law with further points."""
-        return MemoryLaw((*self._points, *points))
+        return MemoryLaw((*self._points, *points), self._software)
 
     def predict(self, plan: Shape) -> Prediction:
         key = (plan.model, plan.precision)
@@ -129,139 +159,137 @@ class MemoryLaw:
         return fit.predict(memory_prior.need(plan))
 
     def _fit(self, model: str, precision: Precision) -> "_Fit":
+        fit = _Fit.of_catalogue(model)
         of_model = [point for point in self._points if point.model == model]
         if not of_model:
-            return self._like_relatives(model)
-        of_both = [point for point in of_model if point.precision is precision]
-        if any(point.complete for point in of_both):
-            return _fit(model, of_both)
-        fit = _fit(model, of_model)
-        return fit.in_another_precision() if any(point.complete for point in of_model) else fit
+            return self._like_relatives(fit, model, precision)
+        told: list[Point] = []
+        for points, doubt in self._by_relevance(of_model, precision):
+            if any(point.trained or point.evaluated for point in points):
+                fit, told = fit.knowing(points), []
+                fit = fit if doubt is None else fit.less_sure(doubt)
+            told += points
+        return fit.above([point for point in told if not point.complete])
 
-    def _like_relatives(self, model: str) -> "_Fit":
+    def _by_relevance(
+        self, points: Sequence[Point], precision: Precision
+    ) -> Iterator[tuple[list[Point], "_Spread | None"]]:
+        """The points in groups, the most telling last, with what a prediction from each must at least allow for."""
+        same = [point for point in points if point.precision is precision]
+        yield [point for point in points if point.precision is not precision], _OTHER_PRECISION
+        yield [point for point in same if not self._is_ours(point)], _OTHER_SOFTWARE
+        yield [point for point in same if self._is_ours(point)], None
+
+    def _is_ours(self, point: Point) -> bool:
+        return None in (point.software, self._software) or point.software == self._software
+
+    def _like_relatives(self, fit: "_Fit", model: str, precision: Precision) -> "_Fit":
         """What makes one network of a ladder larger than predicted makes the next one larger too."""
-        fit = _fit(model, ())
         relatives = {point.model for point in self._points if memory_prior.are_related(point.model, model)}
-        fits = [_fit(name, [point for point in self._points if point.model == name]) for name in relatives]
+        fits = [self._fit(name, precision) for name in relatives]
         return replace(
             fit,
-            fixed=max([1.0, *(other.fixed for other in fits)]),
-            images=max([1.0, *(other.images for other in fits)]),
-            evaluation=max([1.0, *(other.evaluation for other in fits)]),
+            training=fit.training.like_the_largest([other.training for other in fits]),
+            evaluation=fit.evaluation.like_the_largest([other.evaluation for other in fits]),
         )
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """An interval around a figure, as factors of it."""
+class _Part:
+    """Training, or evaluation: the interval is the estimate's own margin, `spread` at least and `_WIDEST` at most."""
 
-    below: float
-    above: float
+    estimate: Estimate
+    spread: _Spread
 
-    @classmethod
-    def both_ways(cls, share: float) -> Self:
-        return cls(1 - share, 1 + share)
+    def interval(self, parts: Parts) -> tuple[float, float, float]:
+        """The lower end, the figure and the upper end. All but the lower end grow with every part."""
+        value, margin = self.estimate.value(parts), self.estimate.margin(parts)
+        low = max(min(value * self.spread.below, value - margin), value * _WIDEST.below)
+        high = min(max(value * self.spread.above, value + margin), value * _WIDEST.above)
+        return low, value, high
 
-    def widened(self, below: float, above: float) -> "_Spread":
-        return _Spread(min(self.below, below), max(self.above, above))
+    def fitted(self, measured: Sequence[tuple[Parts, int]], doubt: Parts, spread: _Spread) -> "_Part":
+        """Corrected by what was measured; the proportions of the parts as they were, where that does not tell."""
+        return _Part(fit(measured, self.estimate.factors, doubt), spread) if measured else self
+
+    def like_the_largest(self, others: Iterable["_Part"]) -> "_Part":
+        factors = (self.estimate.factors, *(other.estimate.factors for other in others))
+        return replace(self, estimate=Estimate(tuple(map(max, zip(*factors, strict=True)))))
+
+    def above(self, known: Iterable[tuple[Parts, int]]) -> "_Part":
+        """Raised until it says at least what attempts that ran out are known to need."""
+        factor = max((least / self.estimate.value(parts) for parts, least in known), default=1.0)
+        return self if factor <= 1 else replace(self, estimate=self.estimate.times(factor))
 
 
 @dataclass(frozen=True)
 class _Fit:
     """The law of one model in one precision."""
 
-    fixed: float  # a: factors of the prior's parts
-    images: float  # b
-    evaluation: float  # e
-    spread: _Spread
-    evaluation_spread: _Spread
-    source: Source
-    largest: float = math.inf  # the prior's `images` of the largest measured point
+    training: _Part
+    evaluation: _Part
+    doubt: Parts
+    source: Source = Source.CATALOGUE
     ran_out: tuple[tuple[float, int], ...] = ()  # (training need, bytes it is known to exceed)
     points: int = 0
 
-    def training(self, need: Need) -> float:
-        return self.fixed * need.fixed + need.sums + self.images * need.images
+    @classmethod
+    def of_catalogue(cls, model: str) -> Self:
+        is_measured = memory_prior.of(model).measured
+        spread = _PRIOR if is_measured else _EXTRAPOLATED
+        as_it_says = Estimate((1.0,) * len(_DOUBT))
+        return cls(
+            training=_Part(as_it_says, spread),
+            evaluation=_Part(as_it_says, spread.widened(_EVALUATION)),
+            doubt=_DOUBT if is_measured else _EXTRAPOLATED_DOUBT,
+        )
 
     def predict(self, need: Need) -> Prediction:
-        training, evaluation = self.training(need), self.evaluation * need.evaluation
-        low = max(training * self.spread.below, evaluation * self.evaluation_spread.below)
-        high = max(training * (self.spread.above + self._beyond(need)), evaluation * self.evaluation_spread.above)
-        expected = max(training, evaluation)
+        low, training, high = self.training.interval(need.training)
+        evaluation_low, evaluation, evaluation_high = self.evaluation.interval(need.evaluation)
+        low, expected, high = max(low, evaluation_low), max(training, evaluation), max(high, evaluation_high)
         known = max((bound for at, bound in self.ran_out if training >= at), default=0)
         surely = min(max(low, known), expected)
         return Prediction(math.ceil(expected), math.ceil(surely), math.ceil(high), self.source, self.points)
 
-    def _beyond(self, need: Need) -> float:
-        if need.images <= self.largest:
-            return 0.0
-        return min(_MOST_BEYOND, _PER_DOUBLING * math.log2(need.images / self.largest))
+    def knowing(self, points: Sequence[Point]) -> "_Fit":
+        """Corrected by what was measured."""
+        trained = [(memory_prior.need(point).training, point.peak_bytes) for point in points if point.trained]
+        evaluated = [
+            (memory_prior.need(point).evaluation, point.evaluation_bytes or 0) for point in points if point.evaluated
+        ]
+        places = {parts for parts, _ in trained}
+        return replace(
+            self,
+            training=self.training.fitted(trained, self.doubt, _MEASURED),
+            evaluation=self.evaluation.fitted(evaluated, self.doubt, _EVALUATION),
+            source=Source.MEASURED if len(places) > 1 else Source.SCALED,
+            points=sum(point.trained or point.evaluated for point in points),
+        )
 
-    def in_another_precision(self) -> "_Fit":
-        return replace(self, spread=self.spread.widened(*_OTHER_PRECISION), source=Source.SCALED)
+    def less_sure(self, spread: "_Spread") -> "_Fit":
+        return replace(
+            self,
+            training=replace(self.training, spread=self.training.spread.widened(spread)),
+            source=Source.SCALED,
+        )
 
-
-def _fit(model: str, points: Sequence[Point]) -> _Fit:
-    prior = _Spread(*(_PRIOR if memory_prior.of(model).measured else _EXTRAPOLATED))
-    fit = _Fit(1.0, 1.0, 1.0, prior, prior.widened(*_EVALUATION), Source.CATALOGUE)
-    whole = [point for point in points if point.complete or point.evaluation_bytes is not None]
-    trained = [(memory_prior.need(point), point.peak_bytes) for point in whole if point.peak_bytes]
-    if trained:
-        fit = _through_several(fit, trained) or _through_one(fit, trained)
-    evaluated = [(memory_prior.need(p), p.evaluation_bytes) for p in points if p.complete and p.evaluation_bytes]
-    if evaluated:
-        ratios = [peak / need.evaluation for need, peak in evaluated]
-        fit = replace(fit, evaluation=max(ratios), evaluation_spread=_Spread(*_EVALUATION))
-    short = [point for point in points if not point.complete]
-    fit = functools.reduce(_lift, short, fit)
-    bounds = [(memory_prior.need(p), p.peak_bytes) for p in short if p.evaluation_bytes is None]
-    count = sum(point.complete or point.peak_bytes > 0 for point in whole)
-    return replace(fit, ran_out=tuple((fit.training(need), known) for need, known in bounds), points=count)
-
-
-def _through_one(fit: _Fit, trained: Sequence[tuple[Need, int]]) -> _Fit:
-    """Both parts in proportion: one point cannot tell them apart. The most demanding of several near points."""
-    factor = max(max(peak - need.sums, 1) / (need.fixed + need.images) for need, peak in trained)
-    return replace(
-        fit,
-        fixed=factor,
-        images=factor,
-        spread=_Spread.both_ways(_ONE_POINT),
-        source=Source.SCALED,
-        largest=max(need.images for need, _ in trained),
-    )
-
-
-def _through_several(fit: _Fit, trained: Sequence[tuple[Need, int]]) -> _Fit | None:
-    """Least squares; None where the points are too close together or do not lie on a rising line above zero."""
-    across = [need.images for need, _ in trained]
-    up = [peak - need.sums for need, peak in trained]
-    if max(across) < 1.2 * min(across):
-        return None
-    middle, height = sum(across) / len(across), sum(up) / len(up)
-    slope = sum((x - middle) * (y - height) for x, y in zip(across, up, strict=True)) / sum(
-        (x - middle) ** 2 for x in across
-    )
-    intercept = height - slope * middle
-    if slope <= 0 or intercept <= 0:
-        return None
-    found = replace(fit, fixed=intercept / trained[0][0].fixed, images=slope, source=Source.MEASURED)
-    worst = max(abs(found.training(need) / peak - 1) for need, peak in trained)
-    spread = _Spread.both_ways(min(max(_SEVERAL_POINTS, 2 * worst), 0.5))
-    return replace(found, spread=spread, largest=max(across))
-
-
-def _lift(fit: _Fit, point: Point) -> _Fit:
-    """The law raised until it says at least what an attempt that ran out is known to need."""
-    need = memory_prior.need(point)
-    if point.evaluation_bytes is not None:
-        known, said = point.evaluation_bytes, fit.evaluation * need.evaluation
-        return fit if said >= known else replace(fit, evaluation=fit.evaluation * known / said, source=Source.SCALED)
-    known, said = point.peak_bytes, fit.training(need)
-    if said >= known:
-        return fit
-    factor = (known - need.sums) / (said - need.sums)
-    return replace(fit, fixed=fit.fixed * factor, images=fit.images * factor, source=Source.SCALED)
+    def above(self, bounds: Sequence[Point]) -> "_Fit":
+        """Raised to what attempts that ran out are known to need."""
+        evaluating = [point for point in bounds if point.evaluation_bytes is not None]
+        training = [(memory_prior.need(p).training, p.peak_bytes) for p in bounds if p.evaluation_bytes is None]
+        raised = replace(
+            self,
+            training=self.training.above(training),
+            evaluation=self.evaluation.above(
+                [(memory_prior.need(p).evaluation, p.evaluation_bytes or 0) for p in evaluating]
+            ),
+        )
+        return replace(
+            raised,
+            source=self.source if raised == self else Source.SCALED,
+            ran_out=tuple((raised.training.estimate.value(parts), known) for parts, known in training),
+        )
 
 
 def gigabytes(count: int) -> str:

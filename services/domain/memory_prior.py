@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, Model
+from services.domain.memory_fit import Parts
 from services.domain.plans import Precision
 
 if TYPE_CHECKING:
@@ -47,12 +48,10 @@ class Prior:
 
 @dataclass(frozen=True)
 class Need:
-    """What a plan needs, in the parts that measurements correct one by one. Bytes."""
+    """What a plan needs, in the parts that measurements correct one by one: the terms of the sums above. Bytes."""
 
-    fixed: float
-    sums: float
-    images: float
-    evaluation: float
+    training: Parts
+    evaluation: Parts
 
 
 def of(model: str) -> Prior:
@@ -71,15 +70,17 @@ def need(plan: "Shape") -> Need:
     prior = _PRIORS[plan.model]
     height, width = plan.image_size
     pixels = height * width
-    accumulates = plan.accumulation > 1
-    share = _BFLOAT16 if plan.precision is Precision.BFLOAT16 else 1.0
-    image = prior.pixel * pixels + prior.box * (plan.second_stage_batch or _SECOND_STAGE_BATCH)
-    one_by_one = prior.masks + prior.evaluation_pixel * pixels + prior.evaluation_box * (plan.proposals or _PROPOSALS)
+    copies = _SUMS * prior.weights if plan.accumulation > 1 else 0.0
+    at_once = plan.micro_batch * (_BFLOAT16 if plan.precision is Precision.BFLOAT16 else 1.0)
+    sampled, proposals = plan.second_stage_batch or _SECOND_STAGE_BATCH, plan.proposals or _PROPOSALS
     return Need(
-        fixed=prior.fixed,
-        sums=_SUMS * prior.weights if accumulates else 0.0,
-        images=share * plan.micro_batch * image,
-        evaluation=prior.held + (prior.weights if accumulates else 0.0) + one_by_one,
+        training=(prior.fixed, copies, at_once * prior.pixel * pixels, at_once * prior.box * sampled),
+        evaluation=(
+            prior.held,
+            copies / _SUMS,
+            prior.masks + prior.evaluation_pixel * pixels,
+            prior.evaluation_box * proposals,
+        ),
     )
 
 

@@ -1,12 +1,14 @@
 """The memory law: it grows with what grows, believes what was measured, and says how sure it is."""
 
 import dataclasses
+import operator
+import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.domain import catalogue
+from services.domain import catalogue, memory_prior
 from services.domain.catalogue import Family
 from services.domain.memory import MemoryLaw, Point, Prediction, gigabytes
 from services.domain.plans import Plan, Precision
@@ -61,6 +63,25 @@ def times(plan, factor, **changes):
     return dataclasses.replace(
         plan, batch_size=plan.batch_size * factor, micro_batch=plan.micro_batch * factor, **changes
     )
+
+
+def alone(micro_batch, side=256, model="efficientdet_d0", accumulation=1):
+    """A plan of so many images at once."""
+    return dataclasses.replace(
+        D0, model=model, batch_size=micro_batch * accumulation, micro_batch=micro_batch, image_size=(side, side)
+    )
+
+
+def needs(plan, *factors):
+    """Bytes: training's parts by the prior, each times its factor."""
+    return sum(map(operator.mul, memory_prior.need(plan).training, factors))
+
+
+FACTORS = st.tuples(*[st.floats(0.85, 1.15)] * 4).map(lambda drawn: (drawn[0], 1.5 * drawn[1], *drawn[2:]))
+SHAPES = [
+    alone(micro, side, accumulation=pieces) for side in (256, 384, 512) for micro in (1, 2, 4) for pieces in (1, 2)
+]
+COMMON = st.floats(0.7, 1.8)  # what this device needs more or less of everything
 
 
 def figures(prediction: Prediction):
@@ -249,3 +270,132 @@ def test_a_prediction_says_how_many_measurements_it_rests_on():
     assert MemoryLaw([*two, ran_out]).predict(D0).points == 2
     assert MemoryLaw([*two, evaluating]).predict(D0).points == 3
     assert MemoryLaw(two).predict(R50).points == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(FACTORS, COMMON, st.sampled_from([0.2, 0.5, 2.0, 5.0]), st.integers(0, 8), st.randoms(use_true_random=False))
+def test_one_absurd_point_among_many_neither_moves_the_law_nor_makes_it_unsure(factors, common, times_off, which, draw):
+    points = [Point.of(plan, round(common * needs(plan, *factors))) for plan in draw.sample(SHAPES, 9)]
+    wrong = points.pop(which)
+    absurd = dataclasses.replace(wrong, peak_bytes=round(times_off * wrong.peak_bytes))
+    without, law = MemoryLaw(points), MemoryLaw([absurd, *points])
+    for plan in SHAPES:
+        before, after = without.predict(plan), law.predict(plan)
+        assert after.bytes == pytest.approx(before.bytes, rel=0.02)
+        assert after.high <= 1.03 * before.high
+
+
+@given(COMMON)
+def test_two_equally_credible_opinions_make_the_law_unsure(common):
+    plans = [alone(micro, side) for side in (256, 384) for micro in (1, 2, 4)]
+    agreed = [Point.of(plan, round(common * needs(plan, 1, 1, 1, 1))) for plan in plans]
+    others = [dataclasses.replace(point, peak_bytes=round(1.4 * point.peak_bytes)) for point in agreed]
+    prediction = MemoryLaw([*agreed, *others]).predict(alone(2))
+    assert prediction.low <= 1.05 * agreed[1].peak_bytes
+    assert prediction.high >= 0.95 * others[1].peak_bytes
+    apart = MemoryLaw([*agreed[::2], *others[1::2]]).predict(alone(2))
+    assert apart.high / apart.bytes > 1.15
+
+
+def test_no_two_of_three_points_can_call_the_third_absurd_and_still_be_sure():
+    good = [Point.of(alone(micro), round(needs(alone(micro), 1, 1, 1, 1))) for micro in (1, 4)]
+    law = MemoryLaw([*good, Point.of(alone(2), round(1.6 * needs(alone(2), 1, 1, 1, 1)))])
+    prediction = law.predict(alone(2))
+    assert prediction.high / prediction.bytes > 1.2
+
+
+@pytest.mark.parametrize("model", ["efficientdet_d0", "faster_rcnn_resnet50", "mask_rcnn_resnet101_fpn"])
+@pytest.mark.parametrize("known", [((1, 256), (2, 256)), ((1, 256), (2, 256), (2, 384)), ((1, 256), (4, 256))])
+def test_few_attempts_need_more_than_was_said_where_equal_attempts_differ_by_four_per_cent(model, known):
+    draw = random.Random(4)
+    above = asked = 0
+    for _ in range(60):
+        common, factors = draw.uniform(0.7, 1.8), [draw.uniform(0.9, 1.1) for _ in range(4)]
+
+        def peak(plan, common=common, factors=factors):
+            return round(common * needs(plan, *factors) * draw.uniform(0.98, 1.02))
+
+        law = MemoryLaw([Point.of(alone(*at, model=model), peak(alone(*at, model=model))) for at in known])
+        for micro in (1, 2, 3, 4, 6, 8):
+            for side in (256, 384, 512):
+                plan = alone(micro, side, model, accumulation=1 + micro % 2)
+                above += peak(plan) > law.predict(plan).high
+                asked += 1
+    assert above / asked < 0.02
+
+
+def test_points_make_the_law_surer_and_distance_from_them_less_sure():
+    def width(law, plan):
+        prediction = law.predict(plan)
+        return prediction.high / prediction.bytes
+
+    points = [
+        Point.of(alone(*at), round(needs(alone(*at), 1, 1, 1, 1))) for at in ((1, 256), (2, 256), (4, 256), (4, 384))
+    ]
+    widths = [width(MemoryLaw(points[:count]), alone(8)) for count in (1, 2, 3, 4)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 1.1
+    two = MemoryLaw(points[:2])
+    assert width(two, alone(2)) < width(two, alone(8)) < width(two, alone(64, 512))
+    assert 1.04 <= width(two, alone(2)) <= 1.08
+
+
+def test_a_plan_that_was_measured_without_end_is_still_one_place():
+    """Else a thousand attempts at one image would decide what eight need, and two attempts would not count."""
+    small, large = Point.of(alone(1), 300 * 10**6), Point.of(alone(8), 1400 * 10**6)
+    once, often = MemoryLaw([small, large]), MemoryLaw([*[small] * 200, large])
+    for micro in (1, 3, 8, 16):
+        assert often.predict(alone(micro)).bytes == pytest.approx(once.predict(alone(micro)).bytes, rel=1e-6)
+        assert often.predict(alone(micro)).high == pytest.approx(once.predict(alone(micro)).high, rel=1e-6)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.builds(
+            Point.of,
+            plans("efficientdet_d0"),
+            st.integers(GB // 4, 8 * GB),
+            complete=st.booleans(),
+            evaluation_bytes=st.none() | st.integers(GB // 4, 8 * GB),
+        ),
+        max_size=8,
+    ),
+    plans("efficientdet_d0"),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_the_points_does_not_matter(points, plan, draw):
+    shuffled = draw.sample(points, len(points))
+    assert MemoryLaw(shuffled).predict(plan) == MemoryLaw(points).predict(plan)
+
+
+def test_what_accumulation_costs_is_learnt_from_attempts_that_accumulated():
+    """EfficientDet-D0 at 256²: sums of gradients measured at twice what the prior says."""
+    points = [Point.of(alone(micro), round(needs(alone(micro), 1, 1, 1, 1))) for micro in (1, 2)]
+    pieces = alone(2, accumulation=4)
+    learnt = MemoryLaw([*points, Point.of(pieces, round(needs(pieces, 1, 2.2, 1, 1)))])
+    other = alone(4, accumulation=8)
+    assert learnt.predict(other).bytes == pytest.approx(needs(other, 1, 2.2, 1, 1), rel=0.02)
+    assert learnt.predict(alone(4)).bytes == pytest.approx(needs(alone(4), 1, 1, 1, 1), rel=0.02)
+
+
+def test_points_of_other_software_only_count_where_there_are_none_of_this_and_are_less_sure():
+    before, now = "tensorflow 2.19.0", "tensorflow 2.20.0"
+    old = [dataclasses.replace(Point.of(alone(micro), micro * GB), software=before) for micro in (1, 2)]
+    new = [dataclasses.replace(Point.of(alone(micro), round(0.8 * micro * GB)), software=now) for micro in (1, 2)]
+    only_old, both = MemoryLaw(old, now).predict(D0), MemoryLaw([*old, *new], now).predict(D0)
+    assert only_old.bytes == MemoryLaw(old, before).predict(D0).bytes
+    assert only_old.high > MemoryLaw(old, before).predict(D0).high
+    assert only_old.source == "scaled"
+    assert both.bytes == pytest.approx(MemoryLaw(new, now).predict(D0).bytes, rel=0.02)
+    assert both.source == "measured"
+
+
+def test_the_other_precision_tells_the_proportions_where_this_one_has_a_single_point():
+    half = [dataclasses.replace(alone(micro), precision=Precision.BFLOAT16) for micro in (1, 4)]
+    factors = (1.4, 1, 0.9, 1)
+    known = [Point.of(alone(micro), round(needs(alone(micro), *factors))) for micro in (1, 2, 4)]
+    own = Point.of(half[0], round(needs(half[0], *factors)))
+    truth = needs(half[1], *factors)
+    assert abs(MemoryLaw([*known, own]).predict(half[1]).bytes / truth - 1) < 0.05
+    assert abs(MemoryLaw([own]).predict(half[1]).bytes / truth - 1) > 0.10
