@@ -50,7 +50,16 @@ class Prediction(BaseModel):
     bytes: int
     low_bytes: int
     high_bytes: int
-    source: str = Field(description="what it was predicted from")
+    source: str = Field(description="what it was predicted from: measured, scaled from a few points, catalogue")
+    points: int = Field(0, description="how many measurements of the model it rests on")
+
+
+class Rung(BaseModel):
+    plan: Plan
+    predicted: Prediction
+    lever: str | None
+    fits: dict[str, bool] = Field(description="by device")
+    summary: str = Field(description="what is changed, what it would need, and what that costs")
 
 
 class Policy(BaseModel):
@@ -122,9 +131,15 @@ class Attempt(BaseModel):
     device: AttemptDevice
     limit_bytes: int = Field(description="the device's memory that it could have")
     predicted: Prediction | None
-    measured_peak_bytes: int | None
+    measured_peak_bytes: int | None = Field(description="of training")
+    measured_evaluation_peak_bytes: int | None
+    measured_host_peak_bytes: int | None = Field(description="of the host's memory, by the trainer alone")
+    prediction_error: float | None = Field(
+        description="(predicted - measured) / measured; null until it ends, and where memory ran out before the peak"
+    )
     changes: list[Change] = Field(description="settings that were changed for this attempt, of the plan or beside it")
-    summary: str | None
+    summary: str | None = Field(description="what was changed, why, from which measurement, and what it costs")
+    ladder: list[Rung] = Field(description="what would follow should it run out, by what was known when it started")
     phase: str | None
     step: int
     saved_step: int | None = Field(description="of its newest checkpoint")
@@ -183,6 +198,15 @@ class Artifacts(BaseModel):
 class LeasedTo(BaseModel):
     id: int
     attempt: int
+    limit_bytes: int = Field(description="what it could have of the device when it started")
+    peak_bytes: int | None = Field(description="measured so far")
+    predicted: Prediction | None
+
+
+class Process(BaseModel):
+    pid: int
+    name: str | None
+    used_bytes: int | None = Field(description="null where the driver does not say")
 
 
 class Device(BaseModel):
@@ -193,10 +217,11 @@ class Device(BaseModel):
     name: str
     total_bytes: int
     free_bytes: int
+    others_bytes: int = Field(description="held by other people's processes")
     bfloat16: bool
     utilisation: int | None = Field(description="percent")
     temperature: int | None = Field(description="degrees Celsius")
-    processes: list[Any] = Field(description="other people's")
+    processes: list[Process] = Field(description="other people's")
     problem: str | None = Field(description="why nothing starts on it")
     seen_at: datetime.datetime
     is_present: bool = Field(description="its host has reported it lately")
@@ -264,14 +289,6 @@ class EstimatedDevice(BaseModel):
     fits_now: bool = Field(description="into what is free at the moment")
 
 
-class Rung(BaseModel):
-    plan: Plan
-    predicted: Prediction
-    lever: str | None
-    fits: dict[str, bool] = Field(description="by device")
-    summary: str
-
-
 class Estimate(BaseModel):
     possible: bool
     asked: Plan
@@ -281,6 +298,9 @@ class Estimate(BaseModel):
     summary: str
     devices: list[EstimatedDevice]
     ladder: list[Rung] = Field(description="what it may come down to, step by step")
+    host_peak_bytes: int | None = Field(
+        description="the most that an attempt of this model took of its host's memory; null where none was measured"
+    )
 
 
 class Token(BaseModel):

@@ -1,4 +1,5 @@
-"""`python -m launcher demo`: a job that is too large for its device, trained to the end without anybody's help.
+"""`python -m launcher demo`: a job that is too large for its device, trained to the end without anybody's help; and a
+second one, planned from what the first one measured, that does not run out at all.
 
 It really trains: EfficientDet-D0 on a CPU slot, which is TensorFlow's GPU allocator with a hard limit.
 """
@@ -8,7 +9,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +19,7 @@ from launcher.progress import Progress
 from services import setup
 from services.settings import Settings
 
-__all__ = ["JOB", "SLOT_MB", "demo"]
+__all__ = ["JOB", "NEXT_JOB", "SLOT_MB", "demo"]
 
 SLOT_MB = 768
 JOB: dict[str, Any] = {
@@ -29,7 +30,8 @@ JOB: dict[str, Any] = {
     "train": {"steps": 8, "batch_size": 8},
     "policy": {"plan_ahead": False},  # start exactly as asked, whatever the prediction says
 }
-_TIMEOUT_S = 480.0
+NEXT_JOB = {**JOB, "name": "demo, planned ahead", "train": {"steps": 4, "batch_size": 8}, "policy": {}}
+_TIMEOUT_S = 540.0
 _POLL_S = 0.5
 _CANCEL_S = 60.0
 _FINAL = ("succeeded", "failed", "cancelled")
@@ -37,7 +39,8 @@ _MAP = "DetectionBoxes_Precision/mAP"
 
 
 def demo(home: Path, trainer: str, keep: bool | None) -> None:
-    """Returns when the job has succeeded after at least one re-plan, and everything that was started has ended.
+    """Returns when one job has succeeded after at least one re-plan, another of the same model at its first attempt,
+    and everything that was started has ended.
 
     `trainer` as in Settings. `keep`: leave the service up until told to stop; None: if somebody is there to tell.
     Raises DemoFailed, DemoHomeError or SettingsError otherwise, and KeyboardInterrupt: with the job cancelled and
@@ -65,24 +68,37 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
 
 
 def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
-    try:
-        job = _submit(api)
-        progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
-        progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
-        progress.say(f"job {job['id']}    {report.plan(job['asked'])}, as asked (plan_ahead: false)")
-        progress.say()
-        job, attempts = _watch(api, job["id"], progress, deadline=started + _TIMEOUT_S)
-    except BaseException:
-        _cancel(api, progress)
-        raise
+    progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
+    progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
+    deadline = started + _TIMEOUT_S
+    job, attempts = _follow(api, JOB, "as asked (plan_ahead: false)", progress, deadline)
     _show(api, settings, job, attempts, progress)
-    progress.say(f"{report.duration(time.monotonic() - started)} from the start.")
     _judge(api, job, attempts)
+    progress.say()
+    progress.say("The same model once more, planned from what the first job measured.")
+    job, attempts = _follow(api, NEXT_JOB, "as asked; planned ahead", progress, deadline)
+    _show_planned(job, attempts, progress)
+    progress.say(f"{report.duration(time.monotonic() - started)} from the start.")
+    _judge_planned(api, job, attempts)
 
 
-def _submit(api: Api) -> Any:
+def _follow(
+    api: Api, request: Mapping[str, Any], how: str, progress: Progress, deadline: float
+) -> tuple[Any, Sequence[Any]]:
+    """Submit the job and watch it to its end; cancelled where that is interrupted."""
+    try:
+        job = _submit(api, request)
+        progress.say(f"job {job['id']}    {report.plan(job['asked'])}, {how}")
+        progress.say()
+        return _watch(api, job["id"], progress, deadline)
+    except BaseException:
+        _cancel(api, request, progress)
+        raise
+
+
+def _submit(api: Api, request: Mapping[str, Any]) -> Any:
     """The job; the same one however often it is called."""
-    return api.post("/v1/jobs", JOB, key="demo")
+    return api.post("/v1/jobs", request, key=request["name"])
 
 
 def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[Any, Sequence[Any]]:
@@ -99,7 +115,7 @@ def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[
         if job["state"] in _FINAL:
             return job, attempts
         if time.monotonic() >= deadline:
-            raise DemoFailed(f"the job has not ended within {report.duration(_TIMEOUT_S)}")
+            raise DemoFailed(f"the demo has not ended within {report.duration(_TIMEOUT_S)}")
         progress.show(report.progress(job, attempts, time.monotonic() - started))
         time.sleep(_POLL_S)
 
@@ -124,22 +140,44 @@ def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progr
         progress.say(f"exported model: {settings.jobs_dir / str(job['id']) / evidence['export']}")
 
 
+def _show_planned(job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+    progress.say()
+    progress.say(report.attempts_table(attempts))
+    progress.say()
+    progress.say(report.changes(attempts, first="Before its first attempt:"))
+    for attempt in attempts:
+        progress.say(report.wrapped(f"Attempt {attempt['number']}: {report.prediction(attempt)}."))
+    progress.say()
+    progress.say(f"Job {job['id']} {job['state']}" + (f": {job['reason']}" if job["reason"] else "."))
+
+
 def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
     """Raises DemoFailed unless the job succeeded after running out of memory and being re-planned."""
-    if job["state"] != "succeeded":
-        log = api.text(f"/v1/jobs/{job['id']}/logs?tail=20")
-        raise DemoFailed(f"the job has {job['state']}: {job['reason']}\nthe end of its log:\n{log}")
+    _need_success(api, job)
     replanned = [attempt for attempt in attempts[1:] if attempt["changes"]]
     if attempts[0]["diagnosis"] != "too_large" or not replanned:
         raise DemoFailed("the job succeeded without having run out of memory first: there was nothing to show")
 
 
-def _cancel(api: Api, progress: Progress) -> None:
+def _judge_planned(api: Api, job: Any, attempts: Sequence[Any]) -> None:
+    """Raises DemoFailed unless the job was made to fit before it started, and did."""
+    _need_success(api, job)
+    if len(attempts) != 1 or not attempts[0]["changes"]:
+        raise DemoFailed(f"the second job took {len(attempts)} attempts: it was to be planned right at once")
+
+
+def _need_success(api: Api, job: Any) -> None:
+    if job["state"] != "succeeded":
+        log = api.text(f"/v1/jobs/{job['id']}/logs?tail=20")
+        raise DemoFailed(f"the job has {job['state']}: {job['reason']}\nthe end of its log:\n{log}")
+
+
+def _cancel(api: Api, request: Mapping[str, Any], progress: Progress) -> None:
     """So that no training is left behind. A second interrupt leaves it at that."""
     progress.show("cancelling the job")
     deadline = time.monotonic() + _CANCEL_S
     with contextlib.suppress(DemoFailed):  # there is a better reason to be told
-        job_id = _submit(api)["id"]  # the interrupt may have come before its number did
+        job_id = _submit(api, request)["id"]  # the interrupt may have come before its number did
         api.post(f"/v1/jobs/{job_id}/cancel")
         while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
             time.sleep(_POLL_S)

@@ -5,7 +5,18 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["attempts_table", "changes", "diff_table", "duration", "memory", "plan", "progress", "table", "wrapped"]
+__all__ = [
+    "attempts_table",
+    "changes",
+    "diff_table",
+    "duration",
+    "memory",
+    "plan",
+    "prediction",
+    "progress",
+    "table",
+    "wrapped",
+]
 
 WIDTH = 100
 Json = Mapping[str, Any]
@@ -56,16 +67,34 @@ def attempts_table(attempts: Iterable[Json]) -> str:
     return table(["#", "plan", "predicted", "measured", "limit", "outcome"], rows, [2, 31, 9, 17, 7, 24])
 
 
-def changes(attempts: Sequence[Json]) -> str:
-    """What was changed before each attempt, and why."""
+def changes(attempts: Sequence[Json], first: str | None = None) -> str:
+    """What was changed before each attempt, and why; before the first one only under a heading of its own."""
     said = []
-    for attempt in attempts[1:]:
-        said.append(f"Before attempt {attempt['number']}:")
+    for attempt in attempts:
+        heading = first if attempt is attempts[0] else f"Before attempt {attempt['number']}:"
+        if heading is None:
+            continue
+        said.append(heading)
         for change in attempt["changes"]:
             said.append(f"  {change['field']} {change['before']} -> {change['after']}: {change['reason']}")
         if not attempt["changes"]:
             said.append(f"  {attempt['summary'] or 'nothing changed'}")
     return "\n".join(wrapped(line) for line in said)
+
+
+def prediction(attempt: Json) -> str:
+    """What was predicted beside what was measured, and how far off it was."""
+    predicted = attempt["predicted"]
+    if predicted is None:
+        return "nothing was predicted"
+    words = f"predicted {memory(predicted['bytes'])}"
+    words += f" ({memory(predicted['low_bytes'])} to {memory(predicted['high_bytes'])})"
+    measured = max(attempt["measured_peak_bytes"] or 0, attempt["measured_evaluation_peak_bytes"] or 0) or None
+    words += f", measured {memory(measured)}"
+    error = attempt["prediction_error"]
+    if error is None:
+        return words
+    return f"{words}: {abs(error):.1%} too {'high' if error > 0 else 'low'}"
 
 
 def diff_table(changes: Iterable[Json]) -> str:

@@ -1,6 +1,6 @@
 """What submitting a request would come to, without submitting it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from services import planning
@@ -10,8 +10,9 @@ from services.domain.memory import MemoryLaw
 from services.domain.planner import Decision
 from services.domain.plans import Plan
 from services.planning import Room
-from services.preparation import Prepared, prepare
+from services.preparation import prepare
 from services.settings import Settings
+from services.store import measurements
 from services.store.engine import Store
 
 __all__ = ["estimate"]
@@ -22,8 +23,11 @@ def estimate(store: Store, settings: Settings, request: Mapping[str, Any]) -> di
     prepared = prepare(settings, request)
     with store.reading() as session:
         first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, utc_now())
+        host_peak = measurements.host_peak(session, prepared.asked.model)
     decision, law = first.decision, first.law
     plan = decision.plan if isinstance(decision, Decision) else prepared.asked
+    capacities, device_ids = [room.total_bytes for room in first.rooms], [room.device_id for room in first.rooms]
+    rungs = planner.ladder(prepared.asked, prepared.policy, law, capacities, bfloat16=first.bfloat16)
     return {
         "asked": prepared.asked.to_dict(),
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
@@ -32,7 +36,8 @@ def estimate(store: Store, settings: Settings, request: Mapping[str, Any]) -> di
         "summary": decision.summary if isinstance(decision, Decision) else decision.reason,
         "possible": isinstance(decision, Decision),
         "devices": [_on_device(room, plan, law) for room in first.rooms],
-        "ladder": _ladder(prepared, law, first.rooms),
+        "ladder": [planning.rung_values(rung, device_ids) for rung in rungs],
+        "host_peak_bytes": host_peak,
     }
 
 
@@ -47,17 +52,3 @@ def _on_device(room: Room, plan: Plan, law: MemoryLaw) -> dict[str, Any]:
         "fits": predicted.high <= room.total_bytes,
         "fits_now": predicted.high <= room.free_bytes,
     }
-
-
-def _ladder(prepared: Prepared, law: MemoryLaw, found: Sequence[Room]) -> list[dict[str, Any]]:
-    rungs = planner.ladder(prepared.asked, prepared.policy, law, [room.total_bytes for room in found])
-    return [
-        {
-            "plan": rung.plan.to_dict(),
-            "predicted": planning.prediction_values(rung.prediction),
-            "lever": None if rung.lever is None else str(rung.lever),
-            "fits": {room.device_id: fits for room, fits in zip(found, rung.fits, strict=True)},
-            "summary": rung.sentence,
-        }
-        for rung in rungs
-    ]

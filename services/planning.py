@@ -40,6 +40,7 @@ __all__ = [
     "prediction_values",
     "present_devices",
     "rooms",
+    "rung_values",
     "usable_bytes",
 ]
 
@@ -138,6 +139,18 @@ def prediction_values(prediction: Prediction) -> dict[str, Any]:
         "low_bytes": prediction.low,
         "high_bytes": prediction.high,
         "source": str(prediction.source),
+        "points": prediction.points,
+    }
+
+
+def rung_values(rung: planner.Step, device_ids: Sequence[str]) -> dict[str, Any]:
+    """`device_ids`: of the capacities that the rung was judged by."""
+    return {
+        "plan": rung.plan.to_dict(),
+        "predicted": prediction_values(rung.prediction),
+        "lever": None if rung.lever is None else str(rung.lever),
+        "fits": dict(zip(device_ids, rung.fits, strict=True)),
+        "summary": rung.sentence,
     }
 
 
@@ -153,6 +166,7 @@ class FirstPlan:
     capacity: int | None  # of the largest device; None: no device has been reported yet
     law: MemoryLaw
     rooms: Sequence[Room]
+    bfloat16: bool = False  # the largest device computes it well
 
 
 def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, now: datetime.datetime) -> FirstPlan:
@@ -161,8 +175,9 @@ def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, no
     room = largest(found, min_bytes)
     law = law_for(session, [asked.model], room.kind if room else None)
     capacity = room.total_bytes if room else None
-    decision = planner.first_plan(asked, policy, law, capacity, bfloat16=room is not None and room.bfloat16)
-    return FirstPlan(decision, capacity, law, found)
+    bfloat16 = room is not None and room.bfloat16
+    decision = planner.first_plan(asked, policy, law, capacity, bfloat16=bfloat16)
+    return FirstPlan(decision, capacity, law, found, bfloat16)
 
 
 def plan_after(

@@ -174,7 +174,7 @@ def list_devices(store: Store, principal: Principal) -> list[dict[str, Any]]:
     principal.require(Scope.READ)
     present_since = utc_now() - datetime.timedelta(seconds=planning.PRESENT_S)
     with store.reading() as session:
-        return [views.device_view(device, lease, present_since) for device, lease in listing.devices(session)]
+        return [views.device_view(device, attempt, present_since) for device, attempt in listing.devices(session)]
 
 
 def list_queue(store: Store, principal: Principal, limit: int) -> dict[str, Any]:

@@ -32,6 +32,7 @@ __all__ = ["Claim", "claim"]
 
 _LOOK_AT = 100  # queued jobs at a time
 _TRIES = 5
+_RUNGS = 5  # of a ladder that is kept with each attempt
 _log = logging.getLogger(__name__)
 
 
@@ -76,7 +77,7 @@ def _claim(session: Session, settings: Settings, boot_id: str, now: datetime.dat
     for job in _waiting(session, now):
         device = _place(look, job)
         if device is not None:
-            return _lease(session, settings, job, device, boot_id, now)
+            return _lease(session, settings, job, device, _ladder(look, job, device), boot_id, now)
     return None
 
 
@@ -138,6 +139,21 @@ def _place(look: _Look, job: Job) -> Device | None:
     room = look.rooms[device.id]
     growing.grow(look.session, job, room, _limit(device), look.law(job, room), look.now)
     return device
+
+
+def _ladder(look: _Look, job: Job, device: Device) -> list[dict[str, Any]]:
+    """What would follow should the job run out of the device's memory: the next steps down, by what is known now."""
+    room = look.rooms[device.id]
+    rungs = planner.ladder(
+        planning.plan_of_job(job.asked),
+        planning.policy_of_job(job),
+        look.law(job, room),
+        [_limit(device)],
+        bfloat16=room.bfloat16,
+        below=planning.plan_of_job(job.plan),
+        most=_RUNGS,
+    )
+    return [planning.rung_values(rung, [device.id]) for rung in rungs]
 
 
 def _holding(look: _Look, job: Job) -> Device | None:
@@ -222,7 +238,13 @@ def _limit(device: Device) -> int:
 
 
 def _lease(
-    session: Session, settings: Settings, job: Job, device: Device, boot_id: str, now: datetime.datetime
+    session: Session,
+    settings: Settings,
+    job: Job,
+    device: Device,
+    ladder: list[dict[str, Any]],
+    boot_id: str,
+    now: datetime.datetime,
 ) -> Claim:
     token = secrets.token_hex(16)
     start = adoption.start_of(settings, job, attempts.of_job(session, job.id))
@@ -253,7 +275,7 @@ def _lease(
             job_id=job.id,
             number=job.attempts,
             plan=job.plan,
-            planned=_planned(job, start),
+            planned={**_planned(job, start), "ladder": ladder},
             adjustments=job.adjustments,
             config="",
             device_id=device.id,

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from services.domain.catalogue import Model
+from services.domain.contract import Reason
 from services.domain.states import State
-from services.store.models import Attempt, Device, Job, Lease
+from services.store.models import Attempt, Device, Job
 
 __all__ = ["attempt_view", "device_view", "job_view", "model_view", "stamp", "stamp_of"]
 
@@ -62,6 +63,7 @@ def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | N
 
 def attempt_view(attempt: Attempt) -> dict[str, Any]:
     planned: Mapping[str, Any] = attempt.planned or {}
+    outcome: Mapping[str, Any] = attempt.outcome or {}
     here = f"/v1/jobs/{attempt.job_id}/attempts/{attempt.number}"
     return {
         "job": attempt.job_id,
@@ -72,8 +74,12 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "limit_bytes": attempt.limit_bytes,
         "predicted": planned.get("prediction"),
         "measured_peak_bytes": attempt.peak_bytes,
+        "measured_evaluation_peak_bytes": _evaluation_peak(attempt),
+        "measured_host_peak_bytes": outcome.get("host_peak_bytes"),
+        "prediction_error": _prediction_error(attempt),
         "changes": planned.get("changes") or [],
         "summary": planned.get("summary"),
+        "ladder": planned.get("ladder") or [],
         "phase": attempt.phase,
         "step": attempt.step,
         "saved_step": attempt.saved_step,
@@ -95,8 +101,21 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def device_view(device: Device, lease: Lease | None, present_since: datetime.datetime) -> dict[str, Any]:
-    """A device that was not reported since `present_since` is shown as away."""
+def _evaluation_peak(attempt: Attempt) -> int | None:
+    return ((attempt.outcome or {}).get("allocator") or {}).get("evaluation_peak")
+
+
+def _prediction_error(attempt: Attempt) -> float | None:
+    """(predicted - measured) / measured; None while it runs, and where memory ran out before the peak was reached."""
+    predicted = ((attempt.planned or {}).get("prediction") or {}).get("bytes")
+    measured = max(attempt.peak_bytes or 0, _evaluation_peak(attempt) or 0)
+    if attempt.reason not in (Reason.COMPLETED, Reason.STOPPED) or attempt.step_s is None:
+        return None
+    return round(predicted / measured - 1, 4) if predicted and measured else None
+
+
+def device_view(device: Device, attempt: Attempt | None, present_since: datetime.datetime) -> dict[str, Any]:
+    """`attempt`: the one that has it. A device that was not reported since `present_since` is shown as away."""
     return {
         "id": device.id,
         "host": device.host,
@@ -105,6 +124,7 @@ def device_view(device: Device, lease: Lease | None, present_since: datetime.dat
         "name": device.name,
         "total_bytes": device.total_bytes,
         "free_bytes": device.free_bytes,
+        "others_bytes": sum(process.get("used_bytes") or 0 for process in device.processes),
         "bfloat16": device.bfloat16,
         "utilisation": device.utilisation,
         "temperature": device.temperature,
@@ -112,9 +132,18 @@ def device_view(device: Device, lease: Lease | None, present_since: datetime.dat
         "problem": device.problem,
         "seen_at": stamp(device.seen_at),
         "is_present": device.seen_at >= present_since,
-        "job": None
-        if lease is None
-        else {"id": lease.job_id, "attempt": lease.attempt, "link": f"/v1/jobs/{lease.job_id}"},
+        "job": None if attempt is None else _holder_view(attempt),
+    }
+
+
+def _holder_view(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "id": attempt.job_id,
+        "attempt": attempt.number,
+        "limit_bytes": attempt.limit_bytes,
+        "peak_bytes": attempt.peak_bytes,
+        "predicted": (attempt.planned or {}).get("prediction"),
+        "link": f"/v1/jobs/{attempt.job_id}",
     }
 
 

@@ -163,26 +163,53 @@ def grown_plan(
 
 
 def ladder(
-    asked: Plan, policy: Policy, law: MemoryLaw, capacities: Sequence[int], *, bfloat16: bool = False
+    asked: Plan,
+    policy: Policy,
+    law: MemoryLaw,
+    capacities: Sequence[int],
+    *,
+    bfloat16: bool = False,
+    below: Plan | None = None,
+    most: int | None = None,
 ) -> list[Step]:
-    """The plans that `first_plan` could choose, from what was asked for down to the floors; small steps left out."""
-    rungs = list(_rungs(levers.candidates(asked, policy, bfloat16=bfloat16), law))
-    steps: list[Step] = []
-    for candidate, prediction in rungs:
-        is_last = candidate is rungs[-1][0]
-        if steps and prediction.high > steps[-1].prediction.high * (1 - _WORTH_SHOWING) and not is_last:
+    """The plans that `first_plan` could choose, from what was asked for down to the floors; small steps left out.
+
+    `below`: only those that need less than this one, which the job has come down to. `most`: so many.
+    """
+    return list(itertools.islice(_steps(asked, policy, law, capacities, bfloat16, below), most))
+
+
+def _steps(
+    asked: Plan, policy: Policy, law: MemoryLaw, capacities: Sequence[int], bfloat16: bool, below: Plan | None
+) -> Iterator[Step]:
+    candidates = levers.candidates(asked, policy, bfloat16=bfloat16, largest_model=below.model if below else None)
+    before, shown = below, law.predict(below).high if below else None
+    left_out = None
+    for candidate, prediction in _rungs(candidates, law, shown):
+        if shown is not None and prediction.high > shown * (1 - _WORTH_SHOWING):
+            left_out = candidate, prediction
             continue
         plan = candidate.plan(asked)
-        moved = plan_changes.pulled(steps[-1].plan, plan) if steps else []
-        lever = next((lever for lever in reversed(policy.levers) if lever in moved), None)
-        fits = tuple(prediction.high <= capacity for capacity in capacities)
-        steps.append(Step(plan, prediction, fits, lever, _sentence(asked, plan, prediction)))
-    return steps
+        yield _step(asked, before, plan, prediction, policy, capacities)
+        before, shown, left_out = plan, prediction.high, None
+    if left_out is not None:  # the floor is worth knowing
+        candidate, prediction = left_out
+        yield _step(asked, before, candidate.plan(asked), prediction, policy, capacities)
 
 
-def _rungs(candidates: Iterable[Candidate], law: MemoryLaw) -> Iterator[tuple[Candidate, Prediction]]:
-    """Those that fit where none before them does."""
-    lowest = None
+def _step(
+    asked: Plan, before: Plan | None, plan: Plan, prediction: Prediction, policy: Policy, capacities: Sequence[int]
+) -> Step:
+    moved = plan_changes.pulled(before, plan) if before else []
+    lever = next((lever for lever in reversed(policy.levers) if lever in moved), None)
+    fits = tuple(prediction.high <= capacity for capacity in capacities)
+    return Step(plan, prediction, fits, lever, _sentence(asked, plan, prediction))
+
+
+def _rungs(
+    candidates: Iterable[Candidate], law: MemoryLaw, lowest: int | None
+) -> Iterator[tuple[Candidate, Prediction]]:
+    """Those that fit where none before them does, and nothing that needs `lowest`."""
     for candidate in candidates:
         prediction = law.predict(candidate)
         if lowest is None or prediction.high < lowest:

@@ -67,13 +67,15 @@ def step_times(session: Session, job_ids: Iterable[int]) -> dict[int, float]:
     return {job_id: step_s for job_id, step_s in rows if step_s is not None}
 
 
-def devices(session: Session) -> Sequence[tuple[Device, Lease | None]]:
+def devices(session: Session) -> Sequence[tuple[Device, Attempt | None]]:
+    """Each with the attempt that has it."""
     query = (
-        select(Device, Lease)
+        select(Device, Attempt)
         .outerjoin(Lease, Lease.device_id == Device.id)
+        .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
         .order_by(Device.host, Device.kind, Device.index)
     )
-    return [(device, lease) for device, lease in session.execute(query)]
+    return [(device, attempt) for device, attempt in session.execute(query)]
 
 
 def events_after(session: Session, job_id: int, after: int, limit: int) -> Sequence[Event]:

@@ -2,7 +2,7 @@
 
 import datetime
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ class Service:
         (export / "saved_model.pb").write_bytes(bytes(range(256)) * 5000)
         return folder
 
-    def device(self, leased_to: int | None = None) -> None:
+    def device(self, leased_to: int | None = None, processes: Sequence[Any] = ()) -> None:
         now = utc_now()
         with self.store.transaction() as session:
             session.add(
@@ -184,7 +184,7 @@ class Service:
                     total_bytes=8 * 2**30,
                     free_bytes=8 * 2**30,
                     bfloat16=True,
-                    processes=[],
+                    processes=list(processes),
                     seen_at=now,
                 )
             )

@@ -1,9 +1,12 @@
 """What was tried, with which settings, and how it went."""
 
+from typing import Any
+
 import pytest
 
 from services.domain import pipeline_config
 from services.domain.states import State
+from services.store.models import Attempt
 from tests.api.service import Service, expect_problem
 
 
@@ -23,6 +26,36 @@ def test_attempts_tell_plan_device_times_and_end(service_on_each: Service) -> No
     assert second["plan"]["micro_batch"] == 4
     assert second["changes"][0]["lever"] == "micro_batch"
     assert service_on_each.get(second["links"]["self"]).json() == second
+
+
+@pytest.mark.parametrize(
+    ("ended", "evaluation_mb", "error"),
+    [
+        ({"reason": "completed"}, None, 0.0556),  # 950 MB were predicted, 900 measured
+        ({"reason": "stopped"}, 1000, -0.05),
+        ({"reason": "completed", "step_s": None}, None, None),  # never trained: no peak of training
+        ({"reason": "device_memory"}, None, None),
+        ({"reason": None}, None, None),
+    ],
+)
+def test_an_attempt_tells_how_far_off_its_prediction_was(
+    service: Service, ended: dict[str, Any], evaluation_mb: int | None, error: float | None
+) -> None:
+    job = service.job(attempts=1, state=State.FAILED)
+    peak = evaluation_mb * 2**20 if evaluation_mb else None
+    outcome = {"allocator": {"evaluation_peak": peak}, "host_peak_bytes": 12345}
+    with service.store.transaction() as session:
+        row = session.get(Attempt, (job, 1))
+        assert row is not None
+        for name, value in {"outcome": outcome, **ended}.items():
+            setattr(row, name, value)
+
+    (attempt,) = service.get(f"/v1/jobs/{job}/attempts").json()["items"]
+
+    assert attempt["prediction_error"] == error
+    assert attempt["measured_evaluation_peak_bytes"] == peak
+    assert attempt["measured_host_peak_bytes"] == 12345
+    assert attempt["predicted"]["points"] == 0
 
 
 def test_a_job_that_waits_has_no_attempts(service: Service) -> None:

@@ -49,9 +49,24 @@ def test_devices_tell_what_runs_on_them(service_on_each: Service) -> None:
     job = service_on_each.job(state=State.RUNNING, attempts=1)
     service_on_each.device(leased_to=job)
     (device,) = service_on_each.get("/v1/devices").json()["items"]
-    assert device["job"] == {"id": job, "attempt": 1}
+    assert (device["job"]["id"], device["job"]["attempt"]) == (job, 1)
+    assert (device["job"]["limit_bytes"], device["job"]["peak_bytes"]) == (1000 * 2**20, 900 * 2**20)
+    assert device["job"]["predicted"]["high_bytes"] == 990 * 2**20
     assert device["is_present"] is True
     assert device["total_bytes"] == 8 * 2**30
+
+
+def test_devices_tell_who_else_holds_their_memory(service_on_each: Service) -> None:
+    service_on_each.device(
+        processes=[
+            {"pid": 4711, "name": "python", "used_bytes": 3 * 2**30},
+            {"pid": 4712, "name": None, "used_bytes": None},
+        ]
+    )
+    (device,) = service_on_each.get("/v1/devices").json()["items"]
+    assert device["others_bytes"] == 3 * 2**30
+    assert [process["pid"] for process in device["processes"]] == [4711, 4712]
+    assert device["job"] is None
 
 
 def test_the_queue_counts(service: Service) -> None:

@@ -276,7 +276,7 @@ def test_a_worker_that_is_killed_is_started_again_and_works(newcomer: Newcomer) 
 
 
 def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: Newcomer) -> None:
-    newcomer.behave(need_mb_per_image=200)
+    newcomer.behave(need_mb_per_image=220)
 
     demo = newcomer.start("demo", "--no-keep")
 
@@ -284,6 +284,12 @@ def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: New
     assert "out of memory: too large" in demo.said
     assert "micro_batch 8 -> 2" in demo.said
     assert "Job 1 succeeded." in demo.said
+    second = demo.said.partition("The same model once more")[2]
+    assert "Job 2 succeeded." in second
+    assert "out of memory" not in second
+    assert "one measurement of efficientdet_d0" in " ".join(second.split())
+    assert "Attempt 1: predicted 0.43 GB (" in second
+    assert "measured 0.43 GB: 0.0% too " in " ".join(second.split())
     assert max(map(len, demo.said.splitlines())) <= 100 + len(str(newcomer.home))
     until("nothing is left", lambda: not newcomer.processes())
 

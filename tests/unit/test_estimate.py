@@ -1,13 +1,16 @@
 """What submitting would come to, without submitting it."""
 
 import json
+from typing import Any
 
 import pytest
 
+from services import ingestion
+from services.domain.contract import AllocatorStats, Reason
 from services.errors import Invalid
 from services.estimate import estimate
 from services.store.models import Event, Job
-from tests.desk import GB, MB, Desk, gpu
+from tests.desk import GB, MB, Desk, Events, gpu
 
 LARGE = {"train": {"steps": 10, "batch_size": 64}}
 
@@ -44,6 +47,31 @@ def test_the_ladder_goes_down_from_what_was_asked_for_to_the_floors(desk: Desk) 
     assert needs == sorted(needs, reverse=True)
     assert [rung["fits"]["box/cpu-0"] for rung in ladder] == [need <= 1000 * MB for need in needs]
     assert all(rung["summary"] for rung in ladder)
+
+
+def test_it_tells_what_its_prediction_rests_on(desk: Desk) -> None:
+    desk.slots(4000)
+    cold = estimate(desk.store, desk.settings, desk.request())
+    assert (cold["predicted"]["source"], cold["predicted"]["points"], cold["host_peak_bytes"]) == ("catalogue", 0, None)
+    claim = desk.claimed()
+    Events(desk.folder(claim)).step(1, peak=777 * MB)
+    ingestion.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    desk.end(claim, Reason.COMPLETED, allocator=AllocatorStats(peak=777 * MB), host_peak_bytes=2 * GB)
+    warm = estimate(desk.store, desk.settings, desk.request())
+    assert (warm["predicted"]["source"], warm["predicted"]["points"]) == ("scaled", 1)
+    assert warm["host_peak_bytes"] == 2 * GB
+    assert "one measurement of efficientdet_d0" in warm["summary"]
+
+
+def test_the_ladder_has_the_precision_where_the_largest_device_is_good_at_it(desk: Desk) -> None:
+    desk.slots(1000)
+    assert "precision" not in levers(estimate(desk.store, desk.settings, desk.request(**LARGE)))
+    desk.report(gpu(0, 24 * GB, 24 * GB))
+    assert "precision" in levers(estimate(desk.store, desk.settings, desk.request(**LARGE)))
+
+
+def levers(told: dict[str, Any]) -> set[str]:
+    return {rung["lever"] for rung in told["ladder"]}
 
 
 def test_what_cannot_be_done_is_said(desk: Desk) -> None:

@@ -26,8 +26,10 @@ def attempt(number: int, **values: Any) -> dict[str, Any]:
     return {
         "number": number,
         "plan": PLAN,
-        "predicted": {"bytes": 1700 * MB},
+        "predicted": {"bytes": 1700 * MB, "low_bytes": 1600 * MB, "high_bytes": 1800 * MB},
         "measured_peak_bytes": 690 * MB,
+        "measured_evaluation_peak_bytes": None,
+        "prediction_error": None,
         "limit_bytes": 700 * MB,
         "diagnosis": "completed",
         "evidence": None,
@@ -80,6 +82,26 @@ def test_an_attempt_that_changed_nothing_says_why_it_was_made() -> None:
     again = attempt(2, summary="the same plan again, from the last checkpoint")
 
     assert report.changes([RAN_OUT, again]) == "Before attempt 2:\n  the same plan again, from the last checkpoint"
+
+
+def test_a_first_attempt_that_was_planned_ahead_tells_its_changes_under_its_own_heading() -> None:
+    planned = attempt(1, changes=[CHANGE])
+
+    assert report.changes([planned]) == ""
+    assert report.changes([planned], first="At once:").startswith("At once:\n  micro_batch 8 -> 2: batch 8 is kept")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "predicted 1.66 GB (1.56 GB to 1.76 GB), measured 0.67 GB"),
+        ({"prediction_error": -0.038}, "measured 0.67 GB: 3.8% too low"),
+        ({"prediction_error": 0.1, "measured_evaluation_peak_bytes": 1024 * MB}, "measured 1.00 GB: 10.0% too high"),
+        ({"predicted": None}, "nothing was predicted"),
+    ],
+)
+def test_a_prediction_stands_beside_what_was_measured(values: dict[str, Any], said: str) -> None:
+    assert report.prediction(attempt(1, **values)).endswith(said)
 
 
 def test_the_diff_shows_what_was_decided_and_counts_what_follows() -> None:

@@ -139,6 +139,23 @@ def test_a_claim_is_a_job_that_runs_an_attempt_and_a_lease(desk: Desk) -> None:
     assert desk.claim() is None
 
 
+def test_an_attempt_tells_what_would_follow_should_it_run_out_and_that_follows(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    rungs = desk.attempt(claim).planned["ladder"]
+    needs = [rung["predicted"]["high_bytes"] for rung in rungs]
+    assert 1 < len(rungs) <= 5
+    assert needs == sorted(needs, reverse=True)
+    assert needs[0] < predicted()
+    assert all("what it costs: " in rung["summary"] for rung in rungs)
+    fitting = next(rung for rung in rungs if rung["fits"]["box/cpu-0"])
+    desk.ran_out(claim, in_use=1000 * MB)
+    assert desk.job(claim.job_id).plan == fitting["plan"]
+    again = desk.claim()
+    assert again is not None
+    assert desk.attempt(again).planned["ladder"][0]["plan"]["micro_batch"] < again.plan.micro_batch
+
+
 def test_a_leased_device_is_nobody_elses(desk: Desk) -> None:
     desk.slots(4000, 4000)
     for _ in range(3):
