@@ -2,9 +2,10 @@
 
 FAKE_TRAINER names a JSON file, read at the start: {"need_mb_per_image": 0, "step_s": 0.05, "phases_s": {"tracing": 1},
 "steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH}. It needs
-need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch; it saves
-every step, and writes its life into the observer's file: one line "START job attempt device pid time" and one
-"STOP …", which nothing else writes.
+need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch; on a GPU
+it runs out as soon as the driver has less than that free, which counts nothing of its own. It saves every step, and
+writes its life into the observer's file: one line "START job attempt device pid time" and one "STOP …", which nothing
+else writes.
 """
 
 import json
@@ -26,12 +27,14 @@ from services.domain.contract import (  # noqa: E402
     SPEC_FILE,
     AllocatorStats,
     AttemptSpec,
+    DeviceKind,
     EventKind,
     Outcome,
     Phase,
     Reason,
     resumed_step,
 )
+from worker.devices.nvml import Nvml  # noqa: E402
 
 MB = 2**20
 
@@ -49,6 +52,7 @@ class Fake:
         self.saved = Path(self.spec.job_dir, "checkpoints", self.spec.architecture, "fake-step")
         self.step = self.resumed()
         self.stopping = False
+        self.nvml = Nvml() if self.spec.device.kind is DeviceKind.GPU and self.need else None
         signal.signal(signal.SIGTERM, self.stop)
 
     def stop(self, *_: Any) -> None:
@@ -102,8 +106,18 @@ class Fake:
         (export / "saved_model.pb").write_bytes(b"not a model")
         self.end(Reason.COMPLETED, f"trained to step {self.step}", export="export")
 
+    def check_gpu(self) -> None:
+        if self.nvml is None:
+            return
+        free = self.nvml.read()[1][self.spec.device.gpu].free_bytes
+        if self.need > free:
+            asked = self.need - free
+            print(f"Allocator (GPU_0_bfc) ran out of memory trying to allocate {asked / MB}MiB (rounded to {asked})")
+            self.end(Reason.DEVICE_MEMORY, "the device ran out of memory", in_use=free, requested=asked)
+
     def train(self) -> None:
         self.sleep(self.behaviour.get("step_s", 0.02))
+        self.check_gpu()
         self.step += 1
         device = {"limit": self.limit, "current": self.need, "peak": self.need}
         self.event(
@@ -135,13 +149,22 @@ class Fake:
         elif how in ("deaf", "hang"):
             self.sleep(3600)
 
-    def end(self, reason: Reason, message: str, requested: int | None = None, export: str | None = None) -> None:
+    def end(
+        self,
+        reason: Reason,
+        message: str,
+        requested: int | None = None,
+        export: str | None = None,
+        in_use: int | None = None,
+    ) -> None:
         outcome = Outcome(
             reason=reason,
             message=message,
             step=self.step,
             saved_step=self.step or None,
-            allocator=AllocatorStats(limit=self.limit, in_use=self.limit, peak=self.need or None, requested=requested),
+            allocator=AllocatorStats(
+                limit=self.limit, in_use=in_use or self.limit, peak=self.need or None, requested=requested
+            ),
             metrics={"DetectionBoxes_Precision/mAP": 0.5} if reason is Reason.COMPLETED else {},
             export=export,
         )

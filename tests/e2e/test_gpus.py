@@ -60,6 +60,44 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_unchanged(
+    box: Box, nvml: FakeNvml
+) -> None:
+    nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
+    box.behave(need_mb_per_image=600, step_s=0.3)
+    job_id = box.submit(train={"steps": 200, "batch_size": 4})
+    box.until("a step", lambda: box.job(job_id).step >= 1)
+
+    neighbour = subprocess.Popen(["sleep", "600"])
+    holds = f"sleep (process {neighbour.pid}) holds 7.03 GB of NVIDIA Fake 3090"
+    try:
+        nvml.write([FakeGpu(total_mb=8000, free_mb=700, processes=[(neighbour.pid, 7200)])])
+        box.behave(need_mb_per_image=600, step_s=0)
+        box.until("the failure", lambda: box.job(job_id).state == State.QUEUED)
+        job, [first] = box.job(job_id), box.attempts(job_id)
+        assert first.diagnosis == "neighbour"
+        assert holds in job.reason
+        assert job.not_before is not None
+
+        with box.store.transaction() as session:  # its patience is over, and the neighbour still there
+            row = jobs.lock(session, job_id)
+            assert row is not None
+            row.not_before = None
+        box.until("the reason why it waits", lambda: "free memory" in (box.job(job_id).reason or ""))
+        assert holds in box.job(job_id).reason
+        assert neighbour.poll() is None, "nobody else's process is ever touched"
+    finally:
+        neighbour.kill()
+        neighbour.wait()
+    nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
+    [job] = box.until_final(job_id)
+    assert (job.state, job.attempts, job.step) == (State.SUCCEEDED, 2, 200)
+    _, second = box.attempts(job_id)
+    assert (second.plan, second.adjustments, second.planned["changes"]) == (first.plan, {}, [])
+    assert second.config == first.config
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_goes_with_a_plan_reaches_the_trainer(box: Box, nvml: FakeNvml) -> None:
     job_id = box.submit()
     with box.store.transaction() as session:
