@@ -159,8 +159,11 @@ def _unexplained(case: Case, story: Story) -> Finding:
 
 
 def _is_host(case: Case, cause: Cause, numbers: Numbers) -> bool:
-    if case.device_kind is DeviceKind.GPU and (numbers.allocator or "").startswith("bfc_cpu"):
-        return True
+    if (numbers.allocator or "").startswith("bfc_cpu"):
+        if case.device_kind is DeviceKind.GPU:
+            return True
+        if numbers.requested and (numbers.available or 0) >= numbers.requested:
+            return True  # the slot's limit allowed it, and the host did not have it
     if case.device_kind is DeviceKind.CPU and case.limit and case.reason is Reason.DEVICE_MEMORY:
         return False  # a slot, whose limit the trainer set itself: oneDNN's allocator is under it too
     of_host = is_of_host(numbers)

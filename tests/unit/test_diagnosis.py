@@ -1,6 +1,7 @@
 """Why a training ended: from logs alone, and with what was measured beside them."""
 
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -155,6 +156,20 @@ def test_the_slots_allocator_is_the_device_on_a_cpu_and_the_host_beside_a_gpu() 
     assert diagnose(Case(1, log, device_kind=DeviceKind.CPU)).diagnosis is Diagnosis.TOO_LARGE
     assert diagnose(Case(1, log)).diagnosis is Diagnosis.TOO_LARGE
     assert diagnose(Case(1, log, device_kind=DeviceKind.GPU)).diagnosis is Diagnosis.HOST
+
+
+def test_what_a_slots_limit_allows_and_the_host_does_not_have_is_the_hosts_memory() -> None:
+    log = (
+        "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 64.00MiB (rounded to 67108864)\n"
+        "Total bytes in pool: {pool} memory_limit_: 3145728000 available bytes: {available}\n"
+        "Limit:  3145728000\nInUse:  400000000\nMaxInUse:  400000000\n"
+        "OOM when allocating tensor with shape[8] on /device:CPU:0 by allocator bfc_cpu_allocator_for_gpu\n"
+    )
+    case = Case(20, device_kind=DeviceKind.CPU, limit=3000 * MB, reason=Reason.DEVICE_MEMORY)
+    refused = log.format(pool=536870912, available=2608857088)
+    assert diagnose(replace(case, log=[refused.encode()])).diagnosis is Diagnosis.HOST
+    full = log.format(pool=3145728000, available=0)
+    assert diagnose(replace(case, log=[full.encode()])).diagnosis is not Diagnosis.HOST
 
 
 def test_what_the_trainer_calls_the_device_may_have_been_the_host() -> None:
