@@ -155,3 +155,24 @@ def test_a_step_of_a_real_faster_rcnn_is_the_same_in_halves(dataset: Any) -> Non
     from benchmarks.accumulation import compare_updates
 
     assert compare_updates("faster_rcnn_resnet50_fpn", dataset, batch_norm="frozen").relative_difference < 1e-3
+
+
+def test_the_second_stage_crops_bfloat16_features() -> None:
+    """TensorFlow's own operation refuses them."""
+    import tensorflow as tf
+
+    from services.domain import catalogue
+    from worker.trainer import model
+
+    config = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(1, (256, 256), 1, 1)
+    box = tf.constant([[[0.0, 0.0, 1.0, 1.0]]])
+    crops = {}
+    for precision in (tf.float32, tf.bfloat16):
+        config.train_config.use_bfloat16 = precision is tf.bfloat16
+        features = tf.cast(tf.reshape(tf.range(64.0), [1, 8, 8, 1]), precision)
+        with tf.GradientTape() as tape:
+            tape.watch(features)
+            crop = model.build(config, is_training=True)._crop_and_resize_fn([features], box, None, [4, 4])
+        assert crop.dtype is tape.gradient(crop, features).dtype is precision
+        crops[precision] = tf.cast(crop, tf.float32).numpy()
+    assert np.allclose(crops[tf.float32], crops[tf.bfloat16], rtol=0.01)

@@ -1,5 +1,6 @@
 """The detection model that a pipeline.config describes, built by the OD API, and its warm start."""
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -17,9 +18,22 @@ def build(config: Any, *, is_training: bool) -> Any:
     policy = "mixed_bfloat16" if is_training and config.train_config.use_bfloat16 else "float32"
     tf.keras.mixed_precision.set_global_policy(policy)
     try:
-        return model_builder.build(config.model, is_training=is_training, add_summaries=False)
+        model = model_builder.build(config.model, is_training=is_training, add_summaries=False)
     except (ValueError, TypeError, AttributeError) as error:
         raise Ending(Reason.BAD_CONFIG, f"the OD API cannot build this model: {error}") from error
+    if policy != "float32" and hasattr(model, "_crop_and_resize_fn"):
+        model._crop_and_resize_fn = _in_float32(model._crop_and_resize_fn)
+    return model
+
+
+def _in_float32(crop: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
+    """TensorFlow crops float32 only: the features are cast for it, and the crops back to what they were."""
+
+    def cropped(features: list[tf.Tensor], *arguments: Any) -> tf.Tensor:
+        floats = [tf.cast(level, tf.float32) for level in features]
+        return tf.cast(crop(floats, *arguments), features[0].dtype)
+
+    return cropped
 
 
 def set_training(model: Any, is_training: bool) -> None:
