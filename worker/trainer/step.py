@@ -40,13 +40,14 @@ class TrainStep:
         self._apply = tf.function(self._apply_sums, autograph=False)
         self._finite = tf.function(self._all_finite, autograph=False)
 
-    def trace(self, iterator: Iterator[Any]) -> None:
-        """Build the graph, and with it all variables (weights, slots, sums), without running it."""
+    def trace(self, iterator: Iterator[Any]) -> list[Any]:
+        """Build the graphs, and with them all variables (weights, slots, sums), without running them.
+
+        Returns the concrete functions that an update runs one after the other.
+        """
         if self.accumulation == 1:
-            self._whole.get_concrete_function(iterator)
-        else:
-            self._micro.get_concrete_function(iterator)
-            self._apply.get_concrete_function()
+            return [self._whole.get_concrete_function(iterator)]
+        return [self._micro.get_concrete_function(iterator), self._apply.get_concrete_function()]
 
     def __call__(self, iterator: Iterator[Any]) -> list[Losses]:
         """One update; returns the losses of each micro-batch, not yet fetched from the device."""

@@ -1,0 +1,146 @@
+"""What a traced training step will hold at its peak, read off its graph without running it.
+
+Weights, slots and sums are held throughout; the rest is `liveness`. The workspaces are those of a processor's
+convolutions: a GPU's are chosen when it runs, and not in the figure.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from worker.trainer.liveness import Node, Peak, peak, simplified
+
+__all__ = ["Walk", "read", "walk"]
+
+_BY_SHAPE = frozenset(("Shape", "ShapeN", "Size", "Rank"))
+_LIKE = frozenset(("ZerosLike", "OnesLike"))
+_BODIES = ("body", "cond", "then_branch", "else_branch", "f")
+_L2_BYTES, _L3_BYTES = 256 * 2**10, 30 * 2**20  # what TensorFlow's convolutions take a processor's caches to be
+_COMPUTED = 8.0  # times the bytes that they move is what convolutions and products cost
+_UNSPLIT = 1.06  # of what was asked for is what is given: the allocator splits no piece to leave less than half of it
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Bytes. `image_bytes` is of one image; `fixed_bytes` is there whatever the micro-batch."""
+
+    fixed_bytes: int
+    image_bytes: int
+    micro_batch: int
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.peak_of(self.micro_batch)
+
+    def peak_of(self, micro_batch: int) -> int:
+        """As it would be with another micro-batch."""
+        return self.fixed_bytes + micro_batch * self.image_bytes
+
+
+def walk(functions: Sequence[Any], micro_batch: int, *, held: int = 0) -> Walk:
+    """Of the concrete functions that make a step, one after the other, traced with `micro_batch` images.
+
+    `held` is what the allocator holds before the step: on a CPU slot the input pipeline's tensors are there too.
+    """
+    variables = {id(v): v.shape.num_elements() * v.dtype.size for f in functions for v in f.graph.variables}
+    resident = max(sum(variables.values()), held)
+    largest = max((_peak_of(function.graph) for function in functions), key=lambda found: found.bytes)
+    return Walk(
+        fixed_bytes=resident + round(_UNSPLIT * (largest.bytes - largest.of_images)),
+        image_bytes=round(_UNSPLIT * largest.of_images / micro_batch),
+        micro_batch=micro_batch,
+    )
+
+
+def _peak_of(graph: Any) -> Peak:
+    wanted = [tensor.op.name for tensor in graph.outputs]
+    return peak(simplified(read(graph), wanted), threads=len(os.sched_getaffinity(0)))
+
+
+def read(graph: Any) -> list[Node]:
+    """The operations of a traced graph, in the order in which they were traced. Variables are of no size here."""
+    operations = graph.get_operations()
+    boxes = _most_boxes(operations)
+    parameters = {tuple(t.shape.as_list()) for o in operations if o.type == "ReadVariableOp" for t in o.outputs}
+    of_images: set[str] = set()
+    nodes = []
+    for operation in operations:
+        if operation.type == "IteratorGetNext" or any(tensor.op.name in of_images for tensor in operation.inputs):
+            of_images.add(operation.name)
+        is_gradient = any(_shape(tensor, boxes) in parameters for tensor in operation.outputs[:1])
+        nodes.append(_node(operation, boxes, of_images=operation.name in of_images and not is_gradient))
+    return nodes
+
+
+def _node(operation: Any, boxes: int, *, of_images: bool) -> Node:
+    kind = operation.type
+    inputs = [tensor.name.removesuffix(":0") for tensor in operation.inputs]
+    controls = [f"^{other.name}" for other in operation.control_inputs]
+    sizes = tuple(_size(tensor, boxes) for tensor in operation.outputs)
+    shapes_are_known = all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
+    if kind in _BY_SHAPE and shapes_are_known:
+        return Node(operation.name, "Const", outputs=sizes)
+    if kind in _LIKE and shapes_are_known:  # made of the shape: what it is like need not be kept
+        inputs = [f"^{tensor.op.name}" for tensor in operation.inputs]
+    if kind == "Unpack" and operation.get_attr("axis") == 0:
+        kind = "View"
+    return Node(
+        operation.name,
+        kind,
+        (*inputs, *controls),
+        sizes,
+        scratch=_columns(operation) + _bodies(operation),
+        cost=_cost(operation, sizes, boxes),
+        of_images=of_images,
+    )
+
+
+def _size(tensor: Any, boxes: int) -> int:
+    shape = _shape(tensor, boxes)
+    return 0 if shape is None else math.prod(shape) * int(tensor.dtype.size)
+
+
+def _shape(tensor: Any, boxes: int) -> tuple[int, ...] | None:
+    """A dimension that is not known counts boxes: in a step of detection nothing else depends on the data."""
+    if tensor.shape.rank is None:
+        return None
+    return tuple(boxes if length is None else length for length in tensor.shape.as_list())
+
+
+def _most_boxes(operations: Iterable[Any]) -> int:
+    """That the examples are padded to."""
+    examples = [tensor.shape for each in operations if each.type == "IteratorGetNext" for tensor in each.outputs]
+    return max([shape[1] or 1 for shape in examples if shape.rank == 3 and shape[2] == 4], default=1)
+
+
+def _cost(operation: Any, sizes: Iterable[int], boxes: int) -> float:
+    moved = float(sum(sizes) + sum(_size(tensor, boxes) for tensor in operation.inputs))
+    computes = operation.type.startswith("Conv2D") or "MatMul" in operation.type
+    return moved * _COMPUTED if computes else moved
+
+
+def _columns(operation: Any) -> int:
+    """The patches of images side by side that the gradients of a convolution go through, on a processor."""
+    if operation.type not in ("Conv2DBackpropInput", "Conv2DBackpropFilter"):
+        return 0
+    gradient = operation.inputs[2]
+    of_weights = operation.type == "Conv2DBackpropFilter"
+    weights = operation.outputs[0] if of_weights else operation.inputs[1]
+    if not (gradient.shape.is_fully_defined() and weights.shape.is_fully_defined()):
+        return 0
+    batch, height, width, depth = (int(length) for length in gradient.shape.as_list())
+    patch: int = math.prod(weights.shape.as_list()[:3])
+    columns, item = height * width * patch, int(gradient.dtype.size)
+    image = columns + height * width * depth + patch * depth
+    if not of_weights and (batch == 1 or image // len(os.sched_getaffinity(0)) >= _L2_BYTES // item):
+        return columns * item
+    return math.ceil(_L3_BYTES // item / image) * columns * item
+
+
+def _bodies(operation: Any) -> int:
+    """What the largest branch or one turn of a loop holds."""
+    attributes = operation.node_def.attr if operation.type.endswith(("If", "While", "PartitionedCall")) else {}
+    names = [attributes[key].func.name for key in _BODIES if key in attributes]
+    return max((_peak_of(operation.graph._get_function(name).graph).bytes for name in names), default=0)
