@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from services import probed
 from services.domain.contract import EVENTS_FILE, EventKind
 from services.storable import count, number, storable
 from services.store import attempts, events, jobs, leases, metrics
@@ -60,6 +61,8 @@ def ingest(store: Store, job_id: int, number: int, token: str, attempt_dir: Path
         )
         for line in lines:
             _progress(job, attempt, line)
+            if line.kind == EventKind.PROBE:
+                probed.take_in(session, job, attempt, line.data, line.at)
         attempt.ingested = position + len(text)
     return len(text)
 

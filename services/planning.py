@@ -33,9 +33,11 @@ __all__ = [
     "largest",
     "law_for",
     "measured",
+    "measurement",
     "plan_after",
     "plan_first",
     "plan_of_job",
+    "points_of",
     "policy_of_job",
     "prediction_values",
     "present_devices",
@@ -108,6 +110,12 @@ def law_for(session: Session, models: Iterable[str], kind: str | None) -> Memory
     """The law that this box's own measurements give for these models and the smaller ones below them."""
     names = {rung.name for name in models for rung in _ladder(name)}
     return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)], _software())
+
+
+def points_of(session: Session, model: str, kind: str) -> list[Point]:
+    """What this box has measured of the model itself on this kind of device, with the software that trains now."""
+    points = [_point(row) for row in measurements.of_models(session, [model], kind)]
+    return [point for point in points if point.software == _software()]
 
 
 def as_planned(decision: Decision, capacity: int | None) -> dict[str, Any]:
@@ -242,7 +250,28 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, 
         peak, evaluation = at_least, None
     if not peak and not evaluation:
         return None
-    plan = plan_of_job(attempt.plan)
+    return measurement(
+        attempt,
+        plan_of_job(attempt.plan),
+        now,
+        peak=peak,
+        evaluation=evaluation,
+        host_peak=storable.count(outcome.host_peak_bytes) if outcome else None,
+        complete=not ran_out,
+    )
+
+
+def measurement(
+    attempt: Attempt,
+    plan: Plan,
+    now: datetime.datetime,
+    *,
+    peak: int,
+    complete: bool,
+    evaluation: int | None = None,
+    host_peak: int | None = None,
+) -> Measurement:
+    """What `attempt` has measured of `plan`; not complete: it needed at least this."""
     return Measurement(
         job_id=attempt.job_id,
         attempt=attempt.number,
@@ -258,8 +287,8 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, 
         software=_software(),
         peak_bytes=peak,
         evaluation_peak_bytes=evaluation,
-        host_peak_bytes=storable.count(outcome.host_peak_bytes) if outcome else None,
-        complete=not ran_out,
+        host_peak_bytes=host_peak,
+        complete=complete,
         created_at=now,
     )
 

@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from services import adoption, growing, planning, waiting
 from services.adoption import Start
 from services.clock import utc_now
-from services.domain import planner
+from services.domain import planner, probing
 from services.domain.adjustments import NONE, Adjustments
-from services.domain.contract import DeviceKind
+from services.domain.contract import DeviceKind, Probe
 from services.domain.memory import MemoryLaw
 from services.domain.planner import Decision
 from services.domain.plans import Plan
@@ -51,6 +51,7 @@ class Claim:
     dataset: str
     checkpoint: str | None
     adjustments: Adjustments = NONE
+    probe: Probe | None = None
 
 
 def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
@@ -247,6 +248,7 @@ def _lease(
     now: datetime.datetime,
 ) -> Claim:
     token = secrets.token_hex(16)
+    probe = _probe(session, job, device)
     start = adoption.start_of(settings, job, attempts.of_job(session, job.id))
     job.state = advance(State(job.state), Verb.CLAIM)
     job.attempts += 1
@@ -301,6 +303,19 @@ def _lease(
         dataset=job.dataset,
         checkpoint=start.checkpoint,
         adjustments=Adjustments.from_dict(job.adjustments),
+        probe=probe,
+    )
+
+
+def _probe(session: Session, job: Job, device: Device) -> Probe | None:
+    plan = planning.plan_of_job(job.plan)
+    return probing.probe_for(
+        planning.plan_of_job(job.asked),
+        plan,
+        planning.policy_of_job(job),
+        planning.points_of(session, plan.model, device.kind),
+        _limit(device),
+        is_first=job.attempts == 0,
     )
 
 

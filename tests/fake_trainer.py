@@ -3,9 +3,9 @@
 FAKE_TRAINER names a JSON file, read at the start: {"need_mb_per_image": 0, "step_s": 0.05, "phases_s": {"tracing": 1},
 "steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH}. It needs
 need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch; on a GPU
-it runs out as soon as the driver has less than that free, which counts nothing of its own. It saves every step, and
-writes its life into the observer's file: one line "START job attempt device pid time" and one "STOP …", which nothing
-else writes.
+it runs out as soon as the driver has less than that free, which counts nothing of its own. Where it is to be probed, it
+takes the largest micro-batch that fits. It saves every step, and writes its life into the observer's file: one line
+"START job attempt device pid time" and one "STOP …", which nothing else writes.
 """
 
 import json
@@ -47,7 +47,7 @@ class Fake:
         config = (folder / CONFIG_FILE).read_text()
         self.batch = int(re.search(r"batch_size: (\d+)", config)[1])  # type: ignore[index]
         self.steps = int(re.search(r"num_steps: (\d+)", config)[1])  # type: ignore[index]
-        self.need = int(self.behaviour.get("need_mb_per_image", 0) * (self.spec.micro_batch or self.batch) * MB)
+        self.micro_batch = self.spec.micro_batch or self.batch
         self.limit = self.spec.device.memory_limit_mb * MB or None
         self.saved = Path(self.spec.job_dir, "checkpoints", self.spec.architecture, "fake-step")
         self.step = self.resumed()
@@ -63,6 +63,23 @@ class Fake:
             return 0
         step, batch = map(int, self.saved.read_text().split())
         return resumed_step(step, batch, self.batch)
+
+    @property
+    def need(self) -> int:
+        return int(self.behaviour.get("need_mb_per_image", 0) * self.micro_batch * MB)
+
+    def probe(self) -> None:
+        """Nothing is asked of one that needs nothing."""
+        if self.spec.probe is None or not self.need or self.limit is None:
+            return
+        self.phase(Phase.PROBING)
+        points: list[dict[str, int | None]] = []
+        for size in self.spec.probe.micro_batches:
+            if points and points[-1]["peak"] is not None:
+                break
+            self.micro_batch = size
+            points.append({"micro_batch": self.micro_batch, "peak": self.need if self.need <= self.limit else None})
+        self.event(EventKind.PROBE, chosen=self.micro_batch, points=points, limit=self.limit, seconds=0.1, traces=1)
 
     def event(self, kind: EventKind, **fields: Any) -> None:
         with (self.folder / "events.jsonl").open("a") as file:
@@ -92,6 +109,7 @@ class Fake:
         print("fake trainer: one line of log", flush=True)
         for phase in (Phase.CHECKING, Phase.IMPORTING, Phase.BUILDING, Phase.TRACING):
             self.phase(phase)
+        self.probe()
         if self.limit and self.need > self.limit:
             print("Allocator (mklcpu) ran out of memory trying to allocate 1.00MiB (rounded to 1048576)")
             self.end(Reason.DEVICE_MEMORY, "the device ran out of memory", requested=MB)
@@ -133,7 +151,7 @@ class Fake:
         self.saved.parent.mkdir(parents=True, exist_ok=True)
         self.saved.write_text(f"{self.step} {self.batch}")
         self.event(EventKind.CHECKPOINT, step=self.step)
-        late_need = self.behaviour.get("late_need_mb_per_image", 0) * (self.spec.micro_batch or self.batch) * MB
+        late_need = self.behaviour.get("late_need_mb_per_image", 0) * self.micro_batch * MB
         if self.limit and late_need > self.limit and self.step >= self.behaviour.get("die_at_step", 2):
             self.end(Reason.DEVICE_MEMORY, "the device ran out of memory", requested=MB)
         if self.step == self.behaviour.get("die_at_step", 2):

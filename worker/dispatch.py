@@ -87,6 +87,7 @@ def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
         job_dir=str(places.job_dir(settings, claim.job_id)),
         architecture=claim.model,
         micro_batch=claim.plan.micro_batch,
+        probe=claim.probe,
         device=device,
     )
 

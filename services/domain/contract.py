@@ -6,6 +6,7 @@ round trip through JSON; `from_json` refuses what it does not understand and nam
 
 import dataclasses
 import enum
+import itertools
 import json
 import types
 import typing
@@ -64,6 +65,7 @@ EXIT_CODES: dict[Reason, int] = {
 class EventKind(enum.StrEnum):
     PHASE = "phase"
     STEP = "step"
+    PROBE = "probe"
     CHECKPOINT = "checkpoint"
     EVAL = "eval"
     IMAGE = "image"
@@ -76,6 +78,7 @@ class Phase(enum.StrEnum):
     IMPORTING = "importing"
     BUILDING = "building"
     TRACING = "tracing"
+    PROBING = "probing"
     TRAINING = "training"
     EVALUATING = "evaluating"
     SAVING = "saving"
@@ -108,12 +111,38 @@ class Device:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """Measure the step on the worst input before training, and choose the micro-batch by what was measured.
+
+    The bytes are what is expected of the step: `fixed_bytes + sums_bytes (with accumulation) + micro_batch x
+    image_bytes`. One measurement scales it, two correct it.
+    """
+
+    micro_batches: tuple[int, ...]  # that may be chosen, the largest first
+    limit_bytes: int
+    fixed_bytes: int
+    image_bytes: int
+    sums_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        sizes = self.micro_batches
+        if not sizes or sizes[-1] < 1 or any(after >= before for before, after in itertools.pairwise(sizes)):
+            raise ContractError(f"micro_batches: whole numbers from 1, the largest first, got {list(sizes)}")
+        for name in ("limit_bytes", "fixed_bytes", "image_bytes"):
+            if getattr(self, name) < 1:
+                raise ContractError(f"{name}: must be above 0, got {getattr(self, name)}")
+        if self.sums_bytes < 0:
+            raise ContractError(f"sums_bytes: must not be negative, got {self.sums_bytes}")
+
+
+@dataclass(frozen=True)
 class AttemptSpec:
     """What the trainer needs beside `pipeline.config`, which holds batch size, precision, schedule and data."""
 
     job_dir: str
     architecture: str  # names the checkpoint folder: another architecture never meets these checkpoints
     micro_batch: int = 0  # images computed at once; 0: the whole batch
+    probe: Probe | None = None  # None: `micro_batch` is what it trains with
     device: Device = field(default_factory=Device)
     resume: Resume = Resume.AUTO
     seed: int = 0
@@ -170,6 +199,7 @@ class Outcome:
     message: str
     step: int = 0  # the last step that was completed
     saved_step: int | None = None  # the step of the newest checkpoint
+    micro_batch: int | None = None  # what it trained with, where a probe chose it
     allocator: AllocatorStats = field(default_factory=AllocatorStats)
     host_peak_bytes: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)  # of the last evaluation
@@ -226,6 +256,11 @@ def _read(kind: Any, value: Any, where: str) -> Any:
             return kind(value)
         except ValueError:
             raise ContractError(f"{where}: one of {', '.join(kind)}, got {value!r}") from None
+    if typing.get_origin(kind) is tuple:
+        item_kind, _ = typing.get_args(kind)
+        if not isinstance(value, list):
+            raise ContractError(f"{where}: expected a list, got {type(value).__name__}")
+        return tuple(_read(item_kind, item, f"{where}[{number}]") for number, item in enumerate(value))
     if typing.get_origin(kind) is dict:
         _, item_kind = typing.get_args(kind)
         if not isinstance(value, dict):

@@ -64,6 +64,20 @@ def test_a_job_that_runs_out_of_memory_is_requeued_smaller_and_resumes(make_box:
     assert last.planned["changes"][0]["reason"]
 
 
+def test_a_job_that_nobody_has_measured_is_probed_and_trains_with_what_the_probe_chose(make_box: MakeBox) -> None:
+    box = make_box(devices="cpu:1000")
+    box.behave(need_mb_per_image=100)
+    job_id = box.submit(train={"steps": 3, "batch_size": 8})
+    box.work()
+    [job] = box.until_final(job_id)
+    [attempt] = box.attempts(job_id)
+    assert (job.state, attempt.diagnosis) == (State.SUCCEEDED, "completed")
+    assert job.plan["micro_batch"] == attempt.plan["micro_batch"] == 8
+    assert attempt.planned["changes"][-1]["before"] in ("1", "2", "4")
+    assert "the probe measured 0.78 GB at micro-batch 8, of 0.98 GB" in attempt.planned["summary"]
+    assert attempt.peak_bytes == 800 * 2**20
+
+
 def test_a_smaller_batch_goes_on_in_the_middle_of_the_schedule_after_as_many_images(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:1000")
     box.behave(late_need_mb_per_image=200, die_at_step=3)

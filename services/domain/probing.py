@@ -1,0 +1,54 @@
+"""The probe of an attempt: when one is worth its seconds, what it may choose, and what it found in words."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from services.domain import levers, memory_prior
+from services.domain.contract import Probe
+from services.domain.memory import MemoryLaw, Point, Source, gigabytes
+from services.domain.plans import Plan
+from services.domain.policy import Lever, Policy
+
+__all__ = ["found", "probe_for"]
+
+
+def probe_for(
+    asked: Plan, plan: Plan, policy: Policy, points: Iterable[Point], limit: int, *, is_first: bool
+) -> Probe | None:
+    """The probe of an attempt under `plan` where the allocator may have `limit` bytes; None where it needs none.
+
+    None where the box has measured what the plan needs, where the micro-batch may not be changed, and for a first
+    attempt that is not to be planned ahead. A first attempt may come up to the micro-batch that was asked for; a later
+    one has been planned for what ran out, and may only go down.
+    """
+    if is_first and not policy.plan_ahead:
+        return None
+    largest = asked.micro_batch if is_first and asked.batch_size == plan.batch_size else plan.micro_batch
+    start = dataclasses.replace(plan, micro_batch=max(largest, plan.micro_batch))
+    choices = levers.positions_of(start, policy, bfloat16=False)[Lever.MICRO_BATCH]
+    if len(choices) < 2 or _is_known(plan, points):
+        return None
+    fixed, sums, *image = memory_prior.need(dataclasses.replace(plan, micro_batch=1)).training
+    return Probe(
+        micro_batches=tuple(choices),
+        limit_bytes=limit,
+        fixed_bytes=round(fixed),
+        image_bytes=round(sum(image)),
+        sums_bytes=round(sums),
+    )
+
+
+def _is_known(plan: Plan, points: Iterable[Point]) -> bool:
+    """Measured as it is, or several times in other shapes."""
+    points = [dataclasses.replace(point, software=None) for point in points]
+    as_it_is = [Point.of(plan, p.peak_bytes, evaluation_bytes=p.evaluation_bytes) for p in points if p.trained]
+    return not set(points).isdisjoint(as_it_is) or MemoryLaw(points).predict(plan).source is Source.MEASURED
+
+
+def found(points: Mapping[int, int | None], limit: int) -> str:
+    """What a probe measured: "measured 0.45 GB at micro-batch 2 and 0.81 GB at 4, of 0.98 GB"."""
+    told = [
+        f"{'more than there is' if peak is None else gigabytes(peak)} at {'' if number else 'micro-batch '}{size}"
+        for number, (size, peak) in enumerate(points.items())
+    ]
+    return f"the probe measured {' and '.join(told)}, of {gigabytes(limit)}"

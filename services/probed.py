@@ -1,0 +1,63 @@
+"""What a probe chose becomes the plan, and what it measured the memory law's."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import history, planning
+from services.domain import plan_changes, probing
+from services.domain.plans import Plan
+from services.storable import count
+from services.store import measurements
+from services.store.models import Attempt, Job
+
+__all__ = ["take_in"]
+
+
+def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any], now: datetime.datetime) -> None:
+    """Follow a `probe` event of the running attempt. One that cannot be true of its plan is passed over."""
+    before = planning.plan_of_job(attempt.plan)
+    points, chosen = _points(said, before.batch_size), count(said.get("chosen"))
+    if chosen not in points:
+        return
+    after = dataclasses.replace(before, micro_batch=chosen)
+    for size, peak in points.items():
+        _keep(session, attempt, dataclasses.replace(before, micro_batch=size), peak, now)
+    law = planning.law_for(session, [after.model], history.device_kind(attempt))
+    why = probing.found(points, attempt.limit_bytes)
+    changes = plan_changes.changes(before, after, why)
+    planned = {
+        **attempt.planned,
+        "summary": f"{attempt.planned['summary']} {_sentence(before, after, why)}",
+        "changes": [*(attempt.planned.get("changes") or []), *planning.change_values(changes)],
+        "prediction": planning.prediction_values(law.predict(after)),
+    }
+    attempt.plan, attempt.planned = after.to_dict(), planned
+    job.plan, job.planned = after.to_dict(), planned
+    job.version += 1
+
+
+def _points(said: Mapping[str, Any], batch: int) -> dict[int, int | None]:
+    """Peaks by micro-batch; None where it ran out."""
+    found = said.get("points")
+    points: dict[int, int | None] = {}
+    for point in found if isinstance(found, list) else ():
+        if isinstance(point, Mapping):
+            size, peak = count(point.get("micro_batch")), count(point.get("peak"))
+            if size and batch % size == 0 and (peak or point.get("peak") is None):
+                points[size] = peak
+    return points
+
+
+def _keep(session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime) -> None:
+    known = peak if peak is not None else attempt.limit_bytes + 1
+    measurements.add(session, planning.measurement(attempt, plan, now, peak=known, complete=peak is not None))
+
+
+def _sentence(before: Plan, after: Plan, why: str) -> str:
+    if before.micro_batch == after.micro_batch:
+        return f"Micro-batch {after.micro_batch} is kept: {why}."
+    return f"Micro-batch {before.micro_batch} → {after.micro_batch}: {why}."
