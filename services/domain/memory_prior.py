@@ -4,7 +4,7 @@
     evaluation = held + sums + masks + evaluation_pixel x height x width + evaluation_box x proposals
 
 `fixed` is the weights, the momentum and what a step needs whatever the images; `held` is what of it stays between
-steps; `sums` is the copy of the weights that accumulation adds. Evaluation sees one image at a time. The figures are
+steps; `sums` is what accumulation adds. Evaluation sees one image at a time. The figures are
 those of `benchmarks/memory_points.py`; models that it did not run are extrapolated along their family, and say so.
 """
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _KB, _MB = 10**3, 10**6
 _BFLOAT16 = 0.54  # of a float32 step's activations; weights, momentum and sums stay in float32
-_SUMS = 1.5  # copies of the weights while gradients are accumulated: the sum, and part of what is added to it
+# While gradients are accumulated: the sum and part of what is added to it, in copies of the weights, and what was
+# measured beyond that with every model.
+_SUMS, _PIECES = 1.5, 26 * _MB
 _PROPOSALS, _SECOND_STAGE_BATCH = 300, 64  # where a plan leaves them open: what the catalogue's configurations have
 
 
@@ -70,14 +72,19 @@ def need(plan: "Shape") -> Need:
     prior = _PRIORS[plan.model]
     height, width = plan.image_size
     pixels = height * width
-    copies = _SUMS * prior.weights if plan.accumulation > 1 else 0.0
+    accumulates = plan.accumulation > 1
     at_once = plan.micro_batch * (_BFLOAT16 if plan.precision is Precision.BFLOAT16 else 1.0)
     sampled, proposals = plan.second_stage_batch or _SECOND_STAGE_BATCH, plan.proposals or _PROPOSALS
     return Need(
-        training=(prior.fixed, copies, at_once * prior.pixel * pixels, at_once * prior.box * sampled),
+        training=(
+            prior.fixed,
+            _SUMS * prior.weights + _PIECES if accumulates else 0.0,
+            at_once * prior.pixel * pixels,
+            at_once * prior.box * sampled,
+        ),
         evaluation=(
             prior.held,
-            copies / _SUMS,
+            prior.weights if accumulates else 0.0,
             prior.masks + prior.evaluation_pixel * pixels,
             prior.evaluation_box * proposals,
         ),
