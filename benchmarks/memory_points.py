@@ -12,6 +12,8 @@ were run afterwards and changed no figure.
 
 import argparse
 import dataclasses
+import datetime
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -87,6 +89,8 @@ class Measured:
     evaluation_peak: int | None
     held: int
     seconds: float
+    software: str = ""
+    date: str = ""
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self) | {"plan": self.plan.to_dict()})
@@ -97,8 +101,8 @@ class Measured:
         return cls(**values | {"plan": Plan(**values["plan"])})
 
 
-def measure(plan: Plan, dataset: Dataset, home: Path) -> Measured:
-    """Train and evaluate `plan` in a process of its own. Raises where it does not end well."""
+def measure(plan: Plan, dataset: Dataset, home: Path, *, evaluate: bool = True) -> Measured:
+    """Train `plan` in a process of its own, and evaluate it. Raises where it does not end well."""
     config = catalogue.get(plan.model).pipeline_config(
         dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
     )
@@ -108,6 +112,7 @@ def measure(plan: Plan, dataset: Dataset, home: Path) -> Measured:
         micro_batch=plan.micro_batch,
         device=Device(memory_limit_mb=SLOT_MB),
         sample_images=0,
+        evaluate_at_end=evaluate,
         export=False,
     )
     attempt = write_attempt(home / "attempt", spec, with_dataset(apply(plan, config), dataset))
@@ -118,7 +123,10 @@ def measure(plan: Plan, dataset: Dataset, home: Path) -> Measured:
     memory = outcome.allocator
     if run.returncode or memory.peak is None or memory.in_use is None:
         raise RuntimeError(f"{plan}: {outcome.message}")
-    return Measured(plan, memory.peak, memory.evaluation_peak, memory.in_use, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    software = f"tensorflow {importlib.metadata.version('tensorflow')}"
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Measured(plan, memory.peak, memory.evaluation_peak, memory.in_use, seconds, software, today)
 
 
 def measured(plans: Iterable[Plan]) -> Iterator[Measured]:
