@@ -80,7 +80,8 @@ def _seen_at_start(case: Case, numbers: Numbers, seen: DeviceSeen) -> str | None
 def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
     if seen.free_at_end is None or seen.total is None or numbers.in_use is None:
         return None
-    others = seen.total - seen.free_at_end - max(numbers.in_use, numbers.pool or 0)
+    kept = numbers.peak if _is_async(numbers) else numbers.pool  # CUDA's pool does not give back what it once had
+    others = seen.total - seen.free_at_end - max(numbers.in_use, kept or 0)
     fits = numbers.needed is None or numbers.needed <= _USABLE * seen.total
     return f"{_mb(others)} of {_mb(seen.total)} are not this job's" if others > _DISPLAY * seen.total and fits else None
 

@@ -28,7 +28,7 @@ class Mark:
     # What looks fatal and is not.
     HARMLESS: Final = 1 << 15
     BACKED_OFF: Final = 1 << 16  # the device had less than was asked for, and less was asked for
-    PRESSURE: Final = 1 << 17  # a large allocation on the host
+    PRESSURE: Final = 1 << 17  # a large allocation on the host, or many
     # The training went on.
     PROGRESS: Final = 1 << 18
     RETRIED: Final = 1 << 19  # … after a failure, and the program says so
@@ -73,7 +73,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     Mark.DEVICE: (
         ("oom when", r"\boom when allocating"),
         ("ran out of memory", r"ran out of memory trying to allocate|ran out of memory in memory space"),
-        ("failed to allocate", r"failed to allocate memory"),
+        ("failed to allocate", r"failed to allocate memory|failed to allocate [^a-z]*bytes for new constant"),
         ("failed to allocate", r"failed to allocate (?:request for )?[^a-z]*(?:[kmgt]i?b|bytes)\b.* on device"),
         ("dst tensor", r"dst tensor is not initialized"),
         ("allocasync", r"mem(?:ory)?allocasync failed|cudamallocasync.*(?:failed|out of memory)"),
@@ -103,7 +103,7 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     ),
     Mark.STARVED: (("alloc_failed|cublas_status_not_init", r"alloc_failed|cublas_status_not_init"),),
     Mark.DISK: (
-        ("no space left", r"no space left on (?:the )?device(?!.*inotify)"),
+        ("no space left", r"^(?!.*inotify).*no space left on (?:the )?device"),
         ("quota|enospc|edquot", r"disk quota exceeded|storage quota|\benospc\b|\bedquot\b"),
         ("disk", r"(?:out of|not enough|insufficient|no) (?:free )?(?:disk )?space (?:left )?on (?:the )?disk"),
         ("disk", r"(?:out of|not enough|insufficient|no free) (?:free )?disk space|\bdisk is full|no free inodes"),
@@ -118,21 +118,24 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     Mark.HOST: (
         ("bad_alloc|bad allocation", r"std::bad_alloc|: bad allocation"),
         ("cannot allocate memory", r"cannot allocate memory(?! in s)"),
-        ("memoryerror", r"(?<![a-z])(?:_?array)?memoryerror\b"),
-        ("outofmemoryerror", r"java\.lang\.outofmemoryerror"),
+        ("memoryerror", r"(?<![a-z])(?:_?array|arrow)?memoryerror\b"),
+        ("outofmemoryerror", r"java\.lang\.outofmemoryerror|\brayoutofmemoryerror"),
+        ("insufficient memory", r"\([^a-z]*insufficient memory\)|insufficient memory for the java"),
         ("allocate", r"unable to allocate .* for an array|can't allocate memory|memory allocation of\s+bytes failed"),
         ("paging file|virtual memory", r"paging file is too small|virtual memory exhausted"),
         ("shared memory", r"insufficient shared memory|out of shared memory"),
         ("memhostalloc|hostalloc|allochost", r"(?:hostalloc|allochost)\w*\b.*out.of.memory"),
         ("out of memory|out-of-memory", r"out of memory: kill|cgroup out of memory|out-of-memory handler"),
+        ("libgomp", r"libgomp: out of memory"),
         ("oom", r"\boom[-_ ]?kill|oom_reaper|systemd-oomd|earlyoom"),
         ("memlimit|memory", r"term_memlimit|(?:exceed\w*|over|reach\w*|hit)\b.*\bmemory (?:usage )?limit"),
         ("memory limit", r"memory limit (?:was )?exceeded"),
+        ("killed process", r"killed process .*(?:total-vm|anon-rss):"),
         ("kill", r"job killed: .*mem|killed (?:due to|because|by).*memory|memory.*\b(?:being|was|got) killed"),
         ("low on resource|all available ram", r"low on resource: memory|using all available ram"),
     ),
     Mark.ENDED: (
-        ("kill", r"out of memory: kill|\boom[-_ ]?kill|job killed|killed (?:due to|because|by)"),
+        ("kill", r"out of memory: kill|\boom[-_ ]?kill|job killed|killed (?:due to|because|by)|killed process .*-vm:"),
         ("memlimit|memory limit", r"term_memlimit|memory (?:usage )?limit"),
         ("due to|term_", r"due to (?:time limit|preempt)|term_(?:runlimit|owner|preempt)"),
     ),
@@ -186,7 +189,10 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
         ("failed to alloc", r"failed to alloc(?:ate)? .*(?:from device:|(?:memory|on host):)"),
         ("pinned host memory", r"could not allocate pinned host memory"),
     ),
-    Mark.PRESSURE: (("system memory|large alloc", r"exceeds % of (?:free )?system memory|tcmalloc: large alloc"),),
+    Mark.PRESSURE: (
+        ("system memory|large alloc", r"exceeds % of (?:free )?system memory|tcmalloc: large alloc"),
+        ("shuffle buffer", r"filling up shuffle buffer"),
+    ),
     Mark.PROGRESS: (
         ("loss", r"\bloss\w*['\"]?(?:\s*[:=]\s*|\s+)(?:-?\.|nan\b)"),
         ("/step|/batch|it/s|/sec|per-step", r"s/(?:step|batch|it)\b|it/s\b|step/sec|per-step time"),

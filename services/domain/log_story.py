@@ -68,7 +68,7 @@ class Story:
     cause: Cause | None = None
     devices: DevicesSeen = field(default_factory=DevicesSeen)
     mismatch: Line | None = None
-    pressure: Line | None = None  # a large allocation on the host, after which nothing is heard of training
+    pressure: Line | None = None  # much of the host's memory taken, after which nothing is heard of training
     backed_off: list[Line] = field(default_factory=list)
     least_refused: int | None = None  # of what the device did not have
     most_refused: int | None = None
@@ -79,13 +79,15 @@ class Story:
 
     def tell(self, line: Line) -> None:
         marks = line.marks
+        if marks & Mark.HOST and _NOBODY_KILLED.search(line.text):
+            return
         if marks & Mark.SEEN:
             self.devices.take(line.number, line.text)
         if marks & Mark.MISMATCH:
             self.mismatch = self.mismatch or line
         if marks & Mark.BACKED_OFF:
             self._back_off(line)
-        if marks & Mark.PRESSURE and _amount(line.text) >= _LARGE:
+        if marks & Mark.PRESSURE and (_amount(line.text) >= _LARGE or "shuffle buffer" in line.text):
             self.pressure, self._since_pressure = line, 0
         if marks & Mark.HARMLESS:
             self._take_back(line)
@@ -201,6 +203,7 @@ def _amount(text: str) -> int:
 
 
 _KINDS: Final = (_OF_DEVICE, Mark.HOST, Mark.DISK, Mark.KILLED, Mark.STOPPED, Mark.ERROR)
+_NOBODY_KILLED: Final = re.compile(r"oom_kill\W{1,3}0\b|OOMKilled\W{1,4}false")  # what cgroups and docker show
 _NO_FAILURE: Final = re.compile(r"freed_by_count|caller indicates|not a failure")
 _STATISTIC: Final = re.compile(r"\b(Limit|InUse):\s*\d")
 _AMOUNT: Final = re.compile(r"\b(\d{1,18}) bytes|Allocation of (\d{1,18})")

@@ -158,6 +158,55 @@ def test_the_slots_allocator_is_the_device_on_a_cpu_and_the_host_beside_a_gpu() 
     assert diagnose(Case(1, log, device_kind=DeviceKind.GPU)).diagnosis is Diagnosis.HOST
 
 
+STEPS = "INFO:tensorflow:Step 100 per-step time 0.30s loss=0.8\n" * 3
+SPELLINGS = [
+    ("host", 137, "[99.1] Out of memory: Killed process 4242 (python) total-vm:33333kB, anon-rss:22222kB"),
+    ("host", 137, "kernel: Killed process 4242 (python), UID 0, total-vm:33333kB, anon-rss:22222kB"),
+    ("host", 137, "oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/docker/a,task_memcg=/docker/a,task=python,pid=42"),
+    ("host", 137, '"State": {"Status": "exited", "OOMKilled": true, "ExitCode": 137}'),
+    ("unknown_kill", 137, '"State": {"Status": "exited", "OOMKilled": false, "ExitCode": 137}'),
+    ("host", 137, "oom 1\noom_kill 1"),
+    ("unknown_kill", 137, "oom 0\noom_kill 0"),
+    ("host", 1, "libgomp: Out of memory allocating 1234 bytes"),
+    ("host", 1, "pyarrow.lib.ArrowMemoryError: malloc of size 1073741824 failed"),
+    (
+        "host",
+        1,
+        "cv2.error: OpenCV(4.5.1) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 12288 bytes",
+    ),
+    ("host", 1, "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node box is used"),
+    ("host", 1, "# There is insufficient memory for the Java Runtime Environment to continue."),
+    ("too_large", 1, "XlaRuntimeError: INTERNAL: Failed to allocate 1073741824 bytes for new constant"),
+    ("too_large", 1, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 5520758552 bytes."),
+    ("bug", 1, "OSError: inotify_add_watch failed: No space left on device"),
+    ("bug", 1, "ResourceExhaustedError: Received message larger than max (5000000 vs. 4194304)"),
+]
+
+
+@pytest.mark.parametrize(("diagnosis", "status", "line"), SPELLINGS)
+def test_others_say_it_in_their_own_words(diagnosis: str, status: int, line: str) -> None:
+    assert diagnose(Case(status, [f"{STEPS}{line}\n".encode()])).diagnosis == diagnosis
+
+
+def test_a_kill_while_the_shuffle_buffer_fills_is_the_hosts_memory_and_one_after_training_is_not() -> None:
+    filling = b"I shuffle_dataset_op.cc:145] Filling up shuffle buffer (this may take a while): 1858 of 2048\n"
+    assert diagnose(Case(137, [filling, b"Killed\n"])).diagnosis is Diagnosis.HOST
+    trained = [filling, STEPS.encode() * 3, b"Killed\n"]
+    assert diagnose(Case(137, trained)).diagnosis is Diagnosis.UNKNOWN_KILL
+
+
+def test_what_an_asynchronous_pool_once_had_is_its_own() -> None:
+    """Its allocator's peak, of which CUDA's pool has given nothing back, is not somebody else's."""
+    log = (
+        "gpu_async_0 cuMemAllocAsync failed to allocate 696254464 bytes: CUDA error: out of memory\n"
+        " Reported by CUDA: Free memory/Total memory: 216072192/4235001856\n"
+        "Stats: Limit:   3187671040\nInUse:   2537565100\nMaxInUse:   {peak}\n"
+        "ResourceExhaustedError: OOM when allocating tensor with shape[8] on /device:GPU:0 by allocator gpu_async_0\n"
+    )
+    assert diagnose(Case(1, [log.format(peak=3101698732).encode()])).diagnosis is Diagnosis.TOO_LARGE
+    assert diagnose(Case(1, [log.format(peak=2537565100).encode()])).diagnosis is Diagnosis.NEIGHBOUR
+
+
 def test_what_a_slots_limit_allows_and_the_host_does_not_have_is_the_hosts_memory() -> None:
     log = (
         "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 64.00MiB (rounded to 67108864)\n"
