@@ -118,6 +118,19 @@ class Change(BaseModel):
     reason: str
 
 
+class LogLine(BaseModel):
+    line: int = Field(description="its number in the attempt's log, from 1")
+    text: str
+
+
+class Finding(BaseModel):
+    why: str
+    evidence: list[LogLine] = Field(description="the lines of the log that were relied on")
+    figures: dict[str, int | float | str | None] = Field(
+        description="bytes as they were counted or logged (limit, in_use, peak, free, requested, …), and who asked"
+    )
+
+
 class AttemptDevice(BaseModel):
     id: str
     name: str
@@ -148,6 +161,7 @@ class Attempt(BaseModel):
     ended_at: datetime.datetime | None
     outcome: str | None = Field(description="how it ended; null while it runs")
     diagnosis: str | None
+    finding: Finding | None = Field(description="what the diagnosis rests on; null where nothing failed")
     message: str | None
     evidence: dict[str, Any] | None = Field(description="what the trainer wrote at its end")
     exit_status: int | None

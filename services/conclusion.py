@@ -118,6 +118,7 @@ def _note(
     attempt.ended_at, attempt.exit_status = now, exit_status
     attempt.diagnosis, attempt.message = ending.diagnosis, ending.message
     attempt.reason = ending.reason
+    attempt.finding = storable.storable(ending.finding.to_dict()) if ending.finding else None
     if outcome is not None:
         attempt.outcome = storable.storable(json.loads(outcome.to_json()))
         attempt.step = max(attempt.step, storable.count(outcome.step) or 0)

@@ -88,6 +88,7 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "ended_at": stamp(attempt.ended_at),
         "outcome": attempt.reason,
         "diagnosis": attempt.diagnosis,
+        "finding": attempt.finding,
         "message": attempt.message,
         "evidence": attempt.outcome,
         "exit_status": attempt.exit_status,

@@ -59,6 +59,11 @@ class Finding:
     numbers: Numbers = field(default_factory=Numbers)
     growth: Growth | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON keeps it, without the diagnosis."""
+        evidence = [{"line": one.line, "text": one.text} for one in self.evidence]
+        return {"why": self.why, "evidence": evidence, "figures": self.figures()}
+
     def figures(self) -> dict[str, Any]:
         """The numbers that are known, ready for JSON."""
         found = {

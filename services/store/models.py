@@ -147,6 +147,7 @@ class Attempt(Base):
     outcome: Mapped[dict[str, Any] | None]
     reason: Mapped[str | None] = mapped_column(String(32))
     diagnosis: Mapped[str | None] = mapped_column(String(32))
+    finding: Mapped[dict[str, Any] | None]  # what the diagnosis rests on: why, lines of the log, figures
     message: Mapped[str | None]
     exit_status: Mapped[int | None] = mapped_column(Integer)
     followed_by: Mapped[str | None]  # what was done about it, for people

@@ -1,6 +1,6 @@
 """From what was measured of an attempt to what becomes of its job: nothing here is told the diagnosis."""
 
-from services import ingestion
+from services import ingestion, views
 from services.domain import pipeline_config
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
 from services.domain.states import State
@@ -67,6 +67,35 @@ def test_memory_that_grows_is_a_leak_which_is_resumed_once_and_then_fails_with_i
             claim = again(desk, claim.job_id)
             assert claim.plan == first.plan
     assert "device memory grew by 30.0 MB a step" in (job.reason or "")
+
+
+def test_the_attempt_keeps_the_lines_and_figures_that_its_diagnosis_rests_on(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    assert run_out(desk, claim, in_use=3900 * MB) == "too_large"
+    found = desk.attempt(claim).finding
+    assert found is not None
+    assert [line["line"] for line in found["evidence"]] == [1, 2]
+    assert "train_step/conv" in found["evidence"][0]["text"]
+    assert found["figures"]["in_use"] == 3900 * MB
+    assert found["figures"]["requested"] == 500 * MB
+    assert found["figures"]["op"] == "train_step/conv"
+    assert "too large" in found["why"]
+    assert views.attempt_view(desk.attempt(claim))["finding"] == found
+
+
+def test_lines_that_no_database_keeps_do_not_hold_the_end_up(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    desk.conclude(claim, desk.left(claim, 1, log="ValueError: a \0 in the text\n"))
+    assert desk.attempt(claim).finding["evidence"][0]["text"] == "ValueError: a  in the text"
+
+
+def test_one_that_did_not_fail_has_no_finding(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    desk.end(claim, Reason.COMPLETED)
+    assert desk.attempt(claim).finding is None
 
 
 def test_one_step_that_needs_more_than_the_others_bounds_the_boxes(desk: Desk) -> None:
