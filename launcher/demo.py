@@ -31,7 +31,7 @@ JOB: dict[str, Any] = {
     "policy": {"plan_ahead": False},  # start exactly as asked, whatever the prediction says
 }
 NEXT_JOB = {**JOB, "name": "demo, planned ahead", "train": {"steps": 4, "batch_size": 8}, "policy": {}}
-_TIMEOUT_S = 540.0
+_TIMEOUT_S = 480.0  # a job
 _POLL_S = 0.5
 _CANCEL_S = 60.0
 _FINAL = ("succeeded", "failed", "cancelled")
@@ -70,27 +70,24 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
 def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
     progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
     progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
-    deadline = started + _TIMEOUT_S
-    job, attempts = _follow(api, JOB, "as asked (plan_ahead: false)", progress, deadline)
+    job, attempts = _follow(api, JOB, "as asked (plan_ahead: false)", progress)
     _show(api, settings, job, attempts, progress)
     _judge(api, job, attempts)
     progress.say()
     progress.say("The same model once more, planned from what the first job measured.")
-    job, attempts = _follow(api, NEXT_JOB, "as asked; planned ahead", progress, deadline)
+    job, attempts = _follow(api, NEXT_JOB, "planned ahead", progress)
     _show_planned(job, attempts, progress)
     progress.say(f"{report.duration(time.monotonic() - started)} from the start.")
     _judge_planned(api, job, attempts)
 
 
-def _follow(
-    api: Api, request: Mapping[str, Any], how: str, progress: Progress, deadline: float
-) -> tuple[Any, Sequence[Any]]:
+def _follow(api: Api, request: Mapping[str, Any], how: str, progress: Progress) -> tuple[Any, Sequence[Any]]:
     """Submit the job and watch it to its end; cancelled where that is interrupted."""
     try:
         job = _submit(api, request)
         progress.say(f"job {job['id']}    {report.plan(job['asked'])}, {how}")
         progress.say()
-        return _watch(api, job["id"], progress, deadline)
+        return _watch(api, job["id"], progress)
     except BaseException:
         _cancel(api, request, progress)
         raise
@@ -101,7 +98,7 @@ def _submit(api: Api, request: Mapping[str, Any]) -> Any:
     return api.post("/v1/jobs", request, key=request["name"])
 
 
-def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[Any, Sequence[Any]]:
+def _watch(api: Api, job_id: int, progress: Progress) -> tuple[Any, Sequence[Any]]:
     """The job and its attempts when it has ended; tells of each attempt that ends."""
     started, told = time.monotonic(), 0
     while True:
@@ -114,8 +111,8 @@ def _watch(api: Api, job_id: int, progress: Progress, deadline: float) -> tuple[
                 progress.say(report.wrapped(f"  what follows: {attempt['followed_by']}"))
         if job["state"] in _FINAL:
             return job, attempts
-        if time.monotonic() >= deadline:
-            raise DemoFailed(f"the demo has not ended within {report.duration(_TIMEOUT_S)}")
+        if time.monotonic() - started >= _TIMEOUT_S:
+            raise DemoFailed(f"the job has not ended within {report.duration(_TIMEOUT_S)}")
         progress.show(report.progress(job, attempts, time.monotonic() - started))
         time.sleep(_POLL_S)
 

@@ -76,6 +76,9 @@ def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any
     assert second["changes"], second
     assert second["predicted"]["bytes"] <= first["limit_bytes"]
     assert last["measured_peak_bytes"] <= last["limit_bytes"]
+    assert abs(last["prediction_error"]) < 0.3
+    assert first["prediction_error"] is None
+    assert first["ladder"]
     job = f"/v1/jobs/{job_id}"
     diff = api.get(f"{job}/attempts/2/diff")
     assert diff["changes"]
@@ -115,6 +118,13 @@ def test_an_efficientdet_that_does_not_fit_is_requeued_smaller_resumes_and_succe
         resumed = api.text(f"/v1/jobs/{job_id}/artifacts/attempt-3/events.jsonl")
         assert '"resumed": true' in resumed
         check_what_the_api_shows(api, job_id, attempts)
+
+        # The next job of this model would be planned from what this one measured.
+        told = api.post("/v1/estimate", {**request("efficientdet_d0", batch=8, steps=5), "policy": {}})
+        assert told["predicted"]["points"] >= 1
+        assert told["plan"]["micro_batch"] < told["plan"]["batch_size"] == 8
+        assert told["predicted"]["high_bytes"] <= attempts[-1]["limit_bytes"]
+        assert told["host_peak_bytes"] > 0
 
 
 @pytest.mark.slow

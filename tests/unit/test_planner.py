@@ -1,7 +1,6 @@
 """The planner: the largest configuration that fits, inside the floors, with the reason; and when it gives up."""
 
 import dataclasses
-import math
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from services.domain.memory import MemoryLaw, Point
 from services.domain.planner import Decision, Failure, GiveUp, first_plan, grown_plan, ladder, next_plan
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
+from tests.promises import assert_inside
 
 GB = 2**30
 LAW = MemoryLaw()
@@ -405,25 +405,6 @@ def cases(draw):
         plan_ahead=draw(st.booleans()),
     )
     return asked, policy, draw(st.integers(GB // 8, 16 * GB)), draw(st.booleans())
-
-
-def assert_inside(plan, asked, policy):
-    """No floor is passed, and no lever moved that the policy does not name."""
-    moved = {
-        Lever.PRECISION: plan.precision != asked.precision,
-        Lever.PROPOSALS: (plan.proposals, plan.second_stage_batch) != (asked.proposals, asked.second_stage_batch),
-        Lever.IMAGE_SIZE: plan.image_size != asked.image_size,
-        Lever.BACKBONE: plan.model != asked.model,
-        Lever.BATCH_SIZE: plan.batch_size != asked.batch_size,
-        Lever.MICRO_BATCH: plan.micro_batch != asked.micro_batch and plan.batch_size == asked.batch_size,
-    }
-    assert {lever for lever, is_moved in moved.items() if is_moved} <= set(policy.levers)
-    assert plan.batch_size >= min(policy.min_batch_size, asked.batch_size)
-    assert plan.micro_batch <= asked.micro_batch
-    assert min(plan.image_size) >= min(policy.min_image_size, *asked.image_size)
-    assert plan.model in [rung.name for rung in policy.models(catalogue.get(asked.model))]
-    images_seen, images_asked = plan.steps * plan.batch_size, asked.steps * asked.batch_size
-    assert math.isclose(images_seen, images_asked, rel_tol=0.01)
 
 
 @settings(max_examples=100, deadline=None)
