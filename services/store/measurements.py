@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from services.store.models import Measurement
 
 __all__ = ["add", "host_peak", "of_models"]
 
-_LATEST = 500  # per call: the law needs tens
+# Per call: the law needs tens, and all that repeat one plan tell it no more than a few of them.
+_LATEST, _OF_ONE_PLAN, _LOOKED_AT = 500, 8, 5000
 
 
 def add(session: Session, measurement: Measurement) -> None:
@@ -18,11 +19,19 @@ def add(session: Session, measurement: Measurement) -> None:
 
 
 def of_models(session: Session, models: Iterable[str], device_kind: str | None = None) -> Sequence[Measurement]:
-    """The newest ones of these models."""
-    query = select(Measurement).where(Measurement.model.in_(list(models)))
+    """The newest ones of these models, few of each plan: however often one is repeated, the others are not lost."""
+    found = select(Measurement).where(Measurement.model.in_(list(models)))
     if device_kind is not None:
-        query = query.where(Measurement.device_kind == device_kind)
-    return session.scalars(query.order_by(Measurement.id.desc()).limit(_LATEST)).all()
+        found = found.where(Measurement.device_kind == device_kind)
+    lately = aliased(Measurement, found.order_by(Measurement.id.desc()).limit(_LOOKED_AT).subquery())
+    plan = (lately.model, lately.precision, lately.micro_batch, lately.accumulation, lately.height, lately.width)
+    rest = (lately.proposals, lately.second_stage_batch, lately.software, lately.complete)
+    age = func.row_number().over(partition_by=(*plan, *rest), order_by=lately.id.desc())
+    ranked = select(lately.id, age.label("age")).subquery()
+    newest = select(ranked.c.id).where(ranked.c.age <= _OF_ONE_PLAN)
+    return session.scalars(
+        select(Measurement).where(Measurement.id.in_(newest)).order_by(Measurement.id.desc()).limit(_LATEST)
+    ).all()
 
 
 def host_peak(session: Session, model: str) -> int | None:

@@ -187,6 +187,23 @@ def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk) -> None:
     assert found.decision.prediction.bytes == pytest.approx(700 * MB, rel=0.01)
 
 
+def test_a_plan_that_is_repeated_without_end_does_not_hide_what_others_have_measured(desk: Desk) -> None:
+    desk.slots(4000)
+    job_id = desk.submit()
+    with desk.store.transaction() as session:
+        for number in range(520):
+            session.add(
+                Measurement(
+                    job_id=job_id, attempt=1, model="efficientdet_d0", precision="float32",
+                    micro_batch=8 if number else 1, accumulation=1, height=256, width=256, device_kind="cpu",
+                    software="test", peak_bytes=(1900 if number else 500) * MB, complete=True, created_at=ago(0),
+                )
+            )  # fmt: skip
+    found = first(desk)
+    assert isinstance(found.decision, Decision)
+    assert found.decision.prediction.points == 8 + 1
+
+
 def test_rooms_know_what_is_free_and_what_is_printed_on_them(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 10 * GB, others=14 * GB), slot(0, 1000, free_mb=300))
     card, cpu = sorted(planning.rooms(desk.rows(Device)), key=lambda room: room.kind, reverse=True)
