@@ -235,8 +235,7 @@ def test_what_an_attempt_can_have_of_a_gpu_is_what_a_neighbour_left_of_it(desk: 
     claim = desk.claimed(policy={"plan_ahead": False})
     assert desk.attempt(claim).limit_bytes == 10 * GB - CONTEXT
     desk.ran_out(claim, in_use=9 * GB)
-    [point] = desk.measurements()
-    assert point.peak_bytes < 11 * GB
+    assert all(point.peak_bytes < 11 * GB for point in desk.measurements())
     assert desk.job(claim.job_id).state == State.QUEUED
 
 
