@@ -108,6 +108,21 @@ def test_an_automatic_slot_keeps_its_size_while_its_free_memory_follows_the_host
     assert (in_use.total_bytes, in_use.free_bytes) == (7168 * MB, 3000 * MB)
 
 
+def test_a_slot_whose_memory_others_have_names_them_the_largest_first(tmp_path: Path) -> None:
+    pages = MB // os.sysconf("SC_PAGE_SIZE")
+    for pid, name, mb in ((5, "blender", 5000), (6, "python3", 900), (7, "sshd", 10)):
+        host(tmp_path, 3000, {f"proc/{pid}/comm": f"{name}\n", f"proc/{pid}/statm": f"9 {mb * pages} 1 1 0 1 0\n"})
+
+    large, small = Devices(parse_devices("cpu:6000,cpu:2000"), cuda_visible=None, root=tmp_path).read()
+
+    assert large.free_bytes == 3000 * MB
+    assert [(one.pid, one.name, one.used_bytes) for one in large.processes] == [
+        (5, "blender", 5000 * MB),
+        (6, "python3", 900 * MB),
+    ]
+    assert small.processes == (), "it has what it was promised"
+
+
 def test_after_a_restart_an_automatic_slot_can_be_given_the_size_it_had(tmp_path: Path) -> None:
     root = host(tmp_path, 3000, {})
     setting = parse_devices("auto")

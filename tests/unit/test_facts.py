@@ -1,12 +1,14 @@
 """From what was measured of an attempt to what becomes of its job: nothing here is told the diagnosis."""
 
+import dataclasses
+
 from services import ingestion, views
 from services.domain import pipeline_config
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
 from services.domain.states import State
 from services.facts import Facts
 from services.scheduling import Claim
-from tests.desk import GB, MB, Desk, Events, gpu
+from tests.desk import GB, MB, Desk, Events, gpu, slot
 
 DUMP = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 500.00MiB (rounded to 524288000)"
@@ -152,6 +154,18 @@ def test_a_gpu_that_was_half_taken_at_the_claim_is_a_neighbours_matter(desk: Des
     claim = desk.claimed()
     assert run_out(desk, claim, in_use=int(3.8 * GB), limit=4 * GB) == "neighbour"
     assert "python (process 4711) holds 4.00 GB of GPU 0" in (desk.job(claim.job_id).reason or "")
+
+
+def test_a_slot_whose_host_has_not_the_memory_is_waited_for_and_its_holder_named(desk: Desk) -> None:
+    holder = {"pid": 815, "name": "blender", "used_bytes": 6 * GB}
+    desk.report(dataclasses.replace(slot(0, 8000, free_mb=300), processes=(holder,)))
+    job_id = desk.submit()
+    asked = desk.job(job_id).plan
+    assert desk.claim() is None
+    assert "blender (process 815) holds 6.00 GB of slot 0" in (desk.job(job_id).reason or "")
+    desk.report(slot(0, 8000))
+    assert again(desk, job_id).attempt == 1
+    assert desk.job(job_id).plan == asked
 
 
 def test_a_kill_that_the_kernel_counted_shrinks_the_input_and_nothing_else(desk: Desk) -> None:

@@ -6,6 +6,7 @@ from services.domain.contract import DeviceKind
 from worker.devices.gpus import Gpus
 from worker.devices.host_memory import available_bytes, slot_bytes
 from worker.devices.nvml import Nvml
+from worker.devices.processes import large
 from worker.devices.readings import MB, DeviceReading
 from worker.devices.setting import DeviceSetting
 
@@ -65,9 +66,17 @@ class Devices:
         if not limits:
             return []
         available = available_bytes(self._root)
+        # Who has the memory is asked for only where it is missing: it takes a look at every process.
+        holders = large(self._root / "proc") if available < max(limits) else ()
         return [
             DeviceReading(
-                f"cpu-{index}", DeviceKind.CPU, index, f"CPU slot, {limit // MB} MB", limit, min(limit, available)
+                f"cpu-{index}",
+                DeviceKind.CPU,
+                index,
+                f"CPU slot, {limit // MB} MB",
+                limit,
+                min(limit, available),
+                processes=holders if available < limit else (),
             )
             for index, limit in enumerate(limits)
         ]

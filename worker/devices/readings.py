@@ -9,7 +9,7 @@ MB = 2**20
 
 @dataclass(frozen=True)
 class HeldBy:
-    """A process on a GPU.
+    """A process on a GPU, or one that has the host's memory where a CPU slot would need it.
 
     `name` is None where the pid means nothing here: it has just ended, or this is a container and the pid is the
     host's. Whether such a process is ours cannot be known.
