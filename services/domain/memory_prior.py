@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from services.domain.memory import Shape
 
 _KB, _MB = 10**3, 10**6
-_BFLOAT16 = 0.54  # of a float32 step's activations; weights, momentum and sums stay in float32
+# Of what a float32 step keeps for each pixel. Weights, momentum and sums stay in float32, and so do the crops.
+_BFLOAT16 = 0.54
 # While gradients are accumulated: the sum and part of what is added to it, in copies of the weights, and what was
 # measured beyond that with every model.
 _SUMS, _PIECES = 1.5, 26 * _MB
@@ -73,14 +74,14 @@ def need(plan: "Shape") -> Need:
     height, width = plan.image_size
     pixels = height * width
     accumulates = plan.accumulation > 1
-    at_once = plan.micro_batch * (_BFLOAT16 if plan.precision is Precision.BFLOAT16 else 1.0)
+    share = _BFLOAT16 if plan.precision is Precision.BFLOAT16 else 1.0
     sampled, proposals = plan.second_stage_batch or _SECOND_STAGE_BATCH, plan.proposals or _PROPOSALS
     return Need(
         training=(
             prior.fixed,
             _SUMS * prior.weights + _PIECES if accumulates else 0.0,
-            at_once * prior.pixel * pixels,
-            at_once * prior.box * sampled,
+            plan.micro_batch * share * prior.pixel * pixels,
+            plan.micro_batch * prior.box * sampled,
         ),
         evaluation=(
             prior.held,

@@ -107,9 +107,11 @@ def test_precision_is_a_lever_only_where_the_device_is_good_at_it():
     assert first_plan(D0, Policy(), LAW, capacity).plan.precision is Precision.FLOAT32
 
 
-def test_a_second_stage_stays_in_float32():
-    decision = first_plan(R101, Policy(), LAW, room_for(but(R101, micro_batch=1)) - 1, bfloat16=True)
-    assert decision.plan.precision is Precision.FLOAT32
+def test_precision_is_a_lever_where_the_second_stage_is_a_small_part():
+    mask = but(R101, model="mask_rcnn_resnet101_fpn")
+    for asked, precision in ((R101, Precision.BFLOAT16), (mask, Precision.FLOAT32)):
+        decision = first_plan(asked, Policy(), LAW, room_for(but(asked, micro_batch=1)) - 1, bfloat16=True)
+        assert decision.plan.precision is precision
 
 
 def test_proposals_and_the_sample_of_them_shrink_together_in_bounds():
