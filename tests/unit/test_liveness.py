@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from worker.trainer.liveness import Node, peak, simplified
+from worker.trainer.liveness import Node, constants, peak, simplified
 
 KB = 1024
 
@@ -90,14 +90,17 @@ def test_a_small_result_of_constants_is_a_constant_and_a_large_one_is_computed()
     nodes = [
         node("a", op="Const"),
         node("small", "a", op="Range"),
-        node("large", "small", op="Fill", size=10**6),
-        node("b", "large"),
+        node("large", "small", op="Tile", size=10**6),
+        node("b", "large", op="RandomUniform"),
     ]
-    assert {left.name: left.op for left in simplified(nodes, ["b"])} == {
-        "small": "Const",
-        "large": "Fill",
-        "b": "Conv2D",
-    }
+    assert [left.op for left in simplified(nodes, ["b"])] == ["Const", "Tile", "RandomUniform"]
+
+
+def test_large_constants_of_one_value_are_held_once() -> None:
+    zeros = [node(name, "a", op="Fill", size=10**6) for name in ("zeros", "others")]
+    left = simplified([node("a", op="Const"), *zeros], ["zeros", "others"])
+    assert [each.op for each in left] == ["Const", "View"]
+    assert 10**6 <= constants(left) == peak(left).bytes < 2 * 10**6
 
 
 def test_what_is_drawn_anew_in_each_step_is_no_constant() -> None:

@@ -9,9 +9,9 @@ expensive ones to whoever is free, and takes the newest of its own.
 import heapq
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["Node", "Peak", "peak", "simplified"]
+__all__ = ["Node", "Peak", "constants", "peak", "simplified"]
 
 
 def _names(text: str) -> frozenset[str]:
@@ -68,11 +68,12 @@ def simplified(nodes: Iterable[Node], wanted: Iterable[str]) -> list[Node]:
     `nodes` must come after their inputs.
     """
     left: dict[str, Node] = {}
+    filled: dict[tuple[int, ...], str] = {}
     for node in nodes:
-        constant = node.inputs and not _is_any(node.op, _NOT_FOLDED) and sum(node.outputs) <= _LARGEST_FOLDED
-        if constant and all(left[_source(name)[0]].op == "Const" for name in node.inputs):
-            node = Node(node.name, "Const", outputs=node.outputs)
-        left[node.name] = node
+        if all(left[_source(name)[0]].op == "Const" for name in node.inputs):
+            left[node.name] = _folded(node, filled)
+        else:
+            left[node.name] = node
     reached: set[str] = set()
     ahead = [*wanted, *(node.name for node in left.values() if _is_any(node.op, _EFFECTS))]
     while ahead:
@@ -81,6 +82,21 @@ def simplified(nodes: Iterable[Node], wanted: Iterable[str]) -> list[Node]:
             reached.add(name)
             ahead += [_source(name)[0] for name in left[name].inputs]
     return [node for node in left.values() if node.name in reached]
+
+
+def _folded(node: Node, filled: dict[tuple[int, ...], str]) -> Node:
+    """What becomes of a node that reads constants only. Those of one value, small when written down, are there once."""
+    constant = Node(node.name, "Const", outputs=node.outputs)
+    if node.op == "Fill":
+        first = filled.setdefault(node.outputs, node.name)
+        return constant if first == node.name else replace(constant, op="View", inputs=(first,))
+    is_small = sum(node.outputs) <= _LARGEST_FOLDED
+    return constant if node.inputs and is_small and not _is_any(node.op, _NOT_FOLDED) else node
+
+
+def constants(nodes: Iterable[Node]) -> int:
+    """The bytes that are held for constants, also while another graph runs."""
+    return sum(_rounded(size) for node in nodes if node.op == "Const" for size in node.outputs)
 
 
 def peak(nodes: Sequence[Node], threads: int = 2) -> Peak:

@@ -7,15 +7,21 @@ convolutions: a GPU's are chosen when it runs, and not in the figure.
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from worker.trainer.liveness import Node, Peak, peak, simplified
+from worker.trainer.liveness import Node, Peak, constants, peak, simplified
 
 __all__ = ["Walk", "read", "walk"]
 
-_BY_SHAPE = frozenset(("Shape", "ShapeN", "Size", "Rank"))
-_LIKE = frozenset(("ZerosLike", "OnesLike"))
+_BY_SHAPE = {
+    "Shape": "Const",
+    "ShapeN": "Const",
+    "Size": "Const",
+    "Rank": "Const",
+    "ZerosLike": "Fill",
+    "OnesLike": "Fill",
+}
 _BODIES = ("body", "cond", "then_branch", "else_branch", "f")
 _L2_BYTES, _L3_BYTES = 256 * 2**10, 30 * 2**20  # what TensorFlow's convolutions take a processor's caches to be
 _COMPUTED = 8.0  # times the bytes that they move is what convolutions and products cost
@@ -45,18 +51,28 @@ def walk(functions: Sequence[Any], micro_batch: int, *, held: int = 0) -> Walk:
     `held` is what the allocator holds before the step: on a CPU slot the input pipeline's tensors are there too.
     """
     variables = {id(v): v.shape.num_elements() * v.dtype.size for f in functions for v in f.graph.variables}
-    resident = max(sum(variables.values()), held)
-    largest = max((_peak_of(function.graph) for function in functions), key=lambda found: found.bytes)
+    graphs = [_nodes_of(function.graph) for function in functions]
+    largest = max((_passing(nodes) for nodes in graphs), key=lambda found: found.bytes)
+    lasting = max(sum(variables.values()), held) + sum(constants(nodes) for nodes in graphs)
     return Walk(
-        fixed_bytes=resident + round(_UNSPLIT * (largest.bytes - largest.of_images)),
+        fixed_bytes=lasting + round(_UNSPLIT * (largest.bytes - largest.of_images)),
         image_bytes=round(_UNSPLIT * largest.of_images / micro_batch),
         micro_batch=micro_batch,
     )
 
 
-def _peak_of(graph: Any) -> Peak:
-    wanted = [tensor.op.name for tensor in graph.outputs]
-    return peak(simplified(read(graph), wanted), threads=len(os.sched_getaffinity(0)))
+def _nodes_of(graph: Any) -> list[Node]:
+    return simplified(read(graph), [tensor.op.name for tensor in graph.outputs])
+
+
+def _passing(nodes: Sequence[Node]) -> Peak:
+    """The peak of what is given back before the end."""
+    found = peak(nodes, _threads())
+    return replace(found, bytes=found.bytes - constants(nodes))
+
+
+def _threads() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def read(graph: Any) -> list[Node]:
@@ -81,9 +97,7 @@ def _node(operation: Any, boxes: int, *, of_images: bool) -> Node:
     sizes = tuple(_size(tensor, boxes) for tensor in operation.outputs)
     shapes_are_known = all(tensor.shape.is_fully_defined() for tensor in operation.inputs)
     if kind in _BY_SHAPE and shapes_are_known:
-        return Node(operation.name, "Const", outputs=sizes)
-    if kind in _LIKE and shapes_are_known:  # made of the shape: what it is like need not be kept
-        inputs = [f"^{tensor.op.name}" for tensor in operation.inputs]
+        return Node(operation.name, _BY_SHAPE[kind], outputs=sizes)
     if kind == "Unpack" and operation.get_attr("axis") == 0:
         kind = "View"
     return Node(
@@ -134,7 +148,7 @@ def _columns(operation: Any) -> int:
     patch: int = math.prod(weights.shape.as_list()[:3])
     columns, item = height * width * patch, int(gradient.dtype.size)
     image = columns + height * width * depth + patch * depth
-    if not of_weights and (batch == 1 or image // len(os.sched_getaffinity(0)) >= _L2_BYTES // item):
+    if not of_weights and (batch == 1 or image // _threads() >= _L2_BYTES // item):
         return columns * item
     return math.ceil(_L3_BYTES // item / image) * columns * item
 
@@ -143,4 +157,5 @@ def _bodies(operation: Any) -> int:
     """What the largest branch or one turn of a loop holds."""
     attributes = operation.node_def.attr if operation.type.endswith(("If", "While", "PartitionedCall")) else {}
     names = [attributes[key].func.name for key in _BODIES if key in attributes]
-    return max((_peak_of(operation.graph._get_function(name).graph).bytes for name in names), default=0)
+    graphs = [_nodes_of(operation.graph._get_function(name).graph) for name in names]
+    return max((peak(nodes, _threads()).bytes for nodes in graphs), default=0)
