@@ -22,6 +22,9 @@ _ERROR = 0.02  # of one measurement: equal attempts differ by up to 4 % from eac
 _ERROR_WEIGHT = 4.0  # in measurements: how many it takes to believe in another error than that
 _ABSURD = 0.25  # off what the others say; more where they do not agree themselves
 _FEW = 0.2  # the share of the places that may be called absurd; more than that is another opinion
+# A measured peak is the largest of the steps that were looked at, and a low one may be of an attempt that had few:
+# EfficientDet-D0 at 256² came to 475 MB in three steps and to 539 in six, then stayed there.
+_LOW, _HIGH = 0.5, 1.5  # the weight of those below the estimate, and above
 _LEAST = 0.3  # of its centre: what a part costs at least
 _ROUNDS = 12  # later ones change nothing that counts
 
@@ -101,9 +104,14 @@ class _Prior:
 
 
 def _belief(samples: Sequence[_Sample], estimate: Estimate) -> list[float]:
-    """The weight of each; less for what does not fit, down to nothing for the absurd (Tukey's biweight)."""
+    """The weight of each; less for what is low or does not fit, and none for the absurd (Tukey's biweight)."""
     absurd = max(_ABSURD, 5 * _noise(samples, estimate))
-    return [s.weight * max(0.0, 1 - (s.off(estimate) / absurd) ** 2) ** 2 for s in samples]
+    return [
+        s.weight
+        * (_HIGH if s.measured > estimate.value(s.parts) else _LOW)
+        * max(0.0, 1 - (s.off(estimate) / absurd) ** 2) ** 2
+        for s in samples
+    ]
 
 
 def _noise(samples: Sequence[_Sample], estimate: Estimate) -> float:

@@ -163,7 +163,7 @@ def test_two_points_make_a_line_and_a_narrow_interval():
     law = MemoryLaw([Point.of(one, 300 * 10**6), Point.of(four, 900 * 10**6)])
     between = law.predict(dataclasses.replace(D0, batch_size=2))
     assert between.source == "measured"
-    assert between.bytes == pytest.approx(500 * 10**6, rel=1e-3)
+    assert between.bytes == pytest.approx(500 * 10**6, rel=5e-3)
     assert between.high / between.bytes < 1.07
     far = law.predict(times(four, 16))
     assert far.high / far.bytes > between.high / between.bytes
@@ -399,3 +399,13 @@ def test_the_other_precision_tells_the_proportions_where_this_one_has_a_single_p
     truth = needs(half[1], *factors)
     assert abs(MemoryLaw([*known, own]).predict(half[1]).bytes / truth - 1) < 0.05
     assert abs(MemoryLaw([own]).predict(half[1]).bytes / truth - 1) > 0.10
+
+
+def test_a_low_peak_proves_less_than_a_high_one():
+    """Few steps see a lower peak than many: EfficientDet-D0, 256², two images, measured after 3 steps and after 40."""
+    short, long = 475 * 10**6, 539 * 10**6
+    prediction = MemoryLaw([Point.of(alone(2), short), Point.of(alone(2), short), Point.of(alone(2), long)]).predict(
+        alone(2)
+    )
+    assert prediction.bytes > (short + long) / 2
+    assert prediction.high > long
