@@ -1,0 +1,190 @@
+"""How other tools look for a batch that fits, each on our trainer's own parts, all tries in one process.
+
+    python benchmarks/batch_searches.py ATTEMPT_DIR halving|shrinking|doubling [--whole]     # prints one JSON object
+
+The attempt directory says what was asked for (`worker.attempts` makes one). What each tool keeps between two tries is
+kept here: Composer and Lightning the model and its optimizer, Accelerate nothing, because what it calls again builds
+everything. None of them imports anything twice. A step is traced for each size, which a tool on PyTorch would not do;
+that is what a try costs in TensorFlow, and our own attempts pay it too.
+
+  halving    Composer's `device_train_microbatch_size="auto"`: the whole batch, then half as many images at once, with
+             accumulated gradients. Ultralytics' retry goes through the same sizes. With `--whole`, the batch is halved.
+  shrinking  Accelerate's `find_executable_batch_size`: a batch of nine tenths, rounded down.
+  doubling   Lightning's `BatchSizeFinder(mode="binsearch")`: batches of 2, 4, 8 … of three steps each, and between the
+             last that fitted and the first that did not, bisection. What was asked for does not matter to it.
+"""
+
+import argparse
+import contextlib
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from services.domain.contract import SPEC_FILE, AttemptSpec, Reason
+from worker.trainer import device, preflight
+from worker.trainer.endings import read_exception
+
+STEPS = 2  # after which a size is said to fit: the second one finds the optimizer's slots and the next images there
+LIGHTNING_STEPS = 3  # BatchSizeFinder's `steps_per_trial`
+LIGHTNING_FIRST = 2  # its `init_val`
+
+
+@dataclass(frozen=True)
+class Try:
+    """One size. `first_step_s` is until its first step was done, or had failed; `seconds` is all of it."""
+
+    batch: int
+    micro_batch: int
+    fits: bool
+    first_step_s: float
+    seconds: float
+    peak: int
+
+
+class Bench:
+    """Tries sizes of one job, one after the other, on one device."""
+
+    def __init__(self, config: Any, *, keeps_model: bool) -> None:
+        self._config = config
+        self._keeps_model = keeps_model
+        self._step: Any = None
+        self.tries: list[Try] = []
+        if keeps_model:
+            self._build()
+
+    def fits(self, batch: int, micro_batch: int, steps: int = STEPS) -> bool:
+        import tensorflow as tf
+
+        self._forget()
+        tf.config.experimental.reset_memory_stats("CPU:0")
+        started = time.monotonic()
+        try:
+            self._begin(batch, micro_batch)
+            self._train(1)
+            first, fitted = time.monotonic() - started, True
+            self._train(steps - 1)
+        except Exception as error:
+            if read_exception(error).reason is not Reason.DEVICE_MEMORY:
+                raise
+            first, fitted = time.monotonic() - started, False
+        peak = tf.config.experimental.get_memory_info("CPU:0")["peak"]
+        self.tries.append(Try(batch, micro_batch, fitted, first, time.monotonic() - started, peak))
+        return fitted
+
+    def _build(self) -> None:
+        from worker.trainer import model
+        from worker.trainer.step import TrainStep
+
+        self._step = TrainStep(self._config, model.build(self._config, is_training=True), accumulation=1)
+
+    def _forget(self) -> None:
+        self._iterator = None
+        if not self._keeps_model:
+            self._step = None
+        gc.collect()
+
+    def _begin(self, batch: int, micro_batch: int) -> None:
+        """As `worker.trainer.loop` begins: the input warms up while the step is traced."""
+        from worker.trainer import input as inputs_of
+
+        if self._step is None:
+            self._build()
+        self._step.accumulation = batch // micro_batch
+        self._iterator = iter(inputs_of.training(self._config, self._step.model, micro_batch))
+        with ThreadPoolExecutor(1) as pool:
+            warm_up = pool.submit(next, self._iterator)
+            self._step.trace(self._iterator)
+            warm_up.result()
+
+    def _train(self, steps: int) -> None:
+        for _ in range(steps):
+            losses = self._step(self._iterator)
+            float(losses[-1]["Loss/total_loss"])
+
+
+def halving(config: Any, *, whole: bool = False) -> tuple[list[Try], Try]:
+    bench = Bench(config, keeps_model=True)
+    batch = micro_batch = int(config.train_config.batch_size)
+    while not bench.fits(micro_batch if whole else batch, micro_batch):
+        micro_batch = _smaller(micro_batch, micro_batch // 2)
+    return bench.tries, bench.tries[-1]
+
+
+def shrinking(config: Any) -> tuple[list[Try], Try]:
+    bench = Bench(config, keeps_model=False)
+    batch = int(config.train_config.batch_size)
+    while not bench.fits(batch, batch):
+        batch = _smaller(batch, int(batch * 0.9))
+    return bench.tries, bench.tries[-1]
+
+
+def doubling(config: Any) -> tuple[list[Try], Try]:
+    bench = Bench(config, keeps_model=True)
+    low, high, batch = 1, None, LIGHTNING_FIRST
+    while high is None or high - low > 1:
+        if bench.fits(batch, batch, LIGHTNING_STEPS):
+            low = batch
+        else:
+            high = batch
+        batch = 2 * batch if high is None else (low + high) // 2
+    found = [one for one in bench.tries if one.batch == low]
+    if not found:  # even two did not fit: it goes on with one, untried
+        bench.fits(low, low)
+    return bench.tries, bench.tries[-1] if not found else found[0]
+
+
+def _smaller(size: int, smaller: int) -> int:
+    if smaller == 0:
+        raise SystemExit(f"a batch of {size} does not fit either")
+    return smaller
+
+
+SEARCHES: dict[str, Callable[[Any], tuple[list[Try], Try]]] = {
+    "halving": halving,
+    "shrinking": shrinking,
+    "doubling": doubling,
+}
+
+
+def search(attempt_dir: Path, name: str, *, whole: bool) -> dict[str, Any]:
+    """The tries, the one that training goes on with, and the seconds that were lost before it.
+
+    The try that training goes on with is training already, and costs no more than starting with it would have. Not with
+    Lightning, whose trials are thrown away but for what was traced; setting up its input again is not counted.
+    """
+    spec = AttemptSpec.from_json((attempt_dir / SPEC_FILE).read_text())
+    config = preflight.read_config(attempt_dir)
+    device.prepare_environment(spec.device)
+    from worker.trainer import compat
+
+    compat.install()
+    import tensorflow as tf
+
+    device.configure(spec.device, tf.config)
+    tries, final = halving(config, whole=True) if whole and name == "halving" else SEARCHES[name](config)
+    kept = final.first_step_s if name == "doubling" else final.seconds
+    lost = sum(one.seconds for one in tries) - kept
+    return {"tries": [asdict(one) for one in tries], "final": asdict(final), "lost_s": lost}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("attempt_dir", type=Path)
+    parser.add_argument("search", choices=SEARCHES)
+    parser.add_argument("--whole", action="store_true", help="no accumulation")
+    options = parser.parse_args()
+    with contextlib.redirect_stdout(sys.stderr):
+        found = search(options.attempt_dir, options.search, whole=options.whole)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
