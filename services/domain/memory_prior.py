@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _KB, _MB = 10**3, 10**6
 # Of what a float32 step keeps for each pixel. Weights, momentum and sums stay in float32, and so do the crops.
 _BFLOAT16 = 0.54
-# While gradients are accumulated: the sum and part of what is added to it, in copies of the weights, and what was
-# measured beyond that with every model.
+# While gradients are accumulated: the sum and part of what is added to it, in copies of the weights; and an allowance,
+# as a step in pieces runs more often than a whole one, and peaks measured over few runs are low.
 _SUMS, _PIECES = 1.5, 26 * _MB
 _PROPOSALS, _SECOND_STAGE_BATCH = 300, 64  # where a plan leaves them open: what the catalogue's configurations have
 
