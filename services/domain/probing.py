@@ -1,7 +1,7 @@
 """The probe of an attempt: when one is worth its seconds, what it may choose, and what it found in words."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from services.domain import levers, memory_prior
 from services.domain.contract import Probe
@@ -25,22 +25,23 @@ def probe_for(
         return None
     largest = asked.micro_batch if is_first and asked.batch_size == plan.batch_size else plan.micro_batch
     start = dataclasses.replace(plan, micro_batch=max(largest, plan.micro_batch))
+    points = [dataclasses.replace(point, software=None) for point in points]
     choices = levers.positions_of(start, policy, bfloat16=False)[Lever.MICRO_BATCH]
     if len(choices) < 2 or _is_known(plan, points):
         return None
+    scale = MemoryLaw(points).predict(plan).bytes / MemoryLaw().predict(plan).bytes
     fixed, sums, *image = memory_prior.need(dataclasses.replace(plan, micro_batch=1)).training
     return Probe(
         micro_batches=tuple(choices),
         limit_bytes=limit,
-        fixed_bytes=round(fixed),
-        image_bytes=round(sum(image)),
+        fixed_bytes=round(scale * fixed),
+        image_bytes=round(scale * sum(image)),
         sums_bytes=round(sums),
     )
 
 
-def _is_known(plan: Plan, points: Iterable[Point]) -> bool:
+def _is_known(plan: Plan, points: Sequence[Point]) -> bool:
     """Measured as it is, or several times in other shapes."""
-    points = [dataclasses.replace(point, software=None) for point in points]
     as_it_is = [Point.of(plan, p.peak_bytes, evaluation_bytes=p.evaluation_bytes) for p in points if p.trained]
     return not set(points).isdisjoint(as_it_is) or MemoryLaw(points).predict(plan).source is Source.MEASURED
 

@@ -13,6 +13,7 @@ SPEC = AttemptSpec(
     job_dir="/data/jobs/1",
     architecture="efficientdet_d0",
     micro_batch=2,
+    probe=contract.Probe((4, 2, 1), limit_bytes=1000, fixed_bytes=100, image_bytes=200, sums_bytes=20),
     device=Device(kind=DeviceKind.GPU, gpu=1, async_allocator=True),
     resume=contract.Resume.NEVER,
     seed=7,
@@ -79,6 +80,25 @@ def test_a_spec_that_breaks_the_contract_is_refused_by_field(text: str, problem:
     with pytest.raises(ContractError) as caught:
         AttemptSpec.from_json(text)
     assert str(caught.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"micro_batches": []}, "probe.micro_batches: whole numbers from 1, the largest first, got []"),
+        ({"micro_batches": [1, 2]}, "probe.micro_batches: whole numbers from 1, the largest first, got [1, 2]"),
+        ({"micro_batches": [2, 0]}, "probe.micro_batches: whole numbers from 1, the largest first, got [2, 0]"),
+        ({"micro_batches": [2, "1"]}, "probe.micro_batches[1]: expected int, got '1'"),
+        ({"micro_batches": 2}, "probe.micro_batches: expected a list, got int"),
+        ({"limit_bytes": 0}, "probe.limit_bytes: must be above 0, got 0"),
+        ({"sums_bytes": -1}, "probe.sums_bytes: must not be negative, got -1"),
+    ],
+)
+def test_a_probe_that_breaks_the_contract_is_refused_by_field(fields: dict[str, Any], problem: str) -> None:
+    probe = json.loads(SPEC.to_json())["probe"] | fields
+    with pytest.raises(ContractError) as caught:
+        AttemptSpec.from_json(changed(probe=probe))
+    assert str(caught.value) == problem
 
 
 def test_an_outcome_names_the_field_of_a_wrong_metric() -> None:

@@ -8,7 +8,7 @@ import pytest
 from services import ingestion
 from services.domain import memory_prior, probing
 from services.domain.contract import Reason
-from services.domain.memory import Point
+from services.domain.memory import MemoryLaw, Point
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
 from services.scheduling import Claim
@@ -69,6 +69,12 @@ def test_it_carries_what_the_law_expects() -> None:
     found, need = probe(), memory_prior.need(PLAN)
     assert found.limit_bytes == LIMIT
     assert found.fixed_bytes + found.sums_bytes + 2 * found.image_bytes == pytest.approx(sum(need.training))
+
+
+def test_what_is_known_of_other_shapes_scales_what_is_expected() -> None:
+    other = dataclasses.replace(PLAN, micro_batch=4)
+    twice = round(2 * MemoryLaw().predict(other).bytes)
+    assert probe(points=[Point.of(other, twice)]).image_bytes == pytest.approx(2 * probe().image_bytes, rel=0.05)
 
 
 # What comes of it

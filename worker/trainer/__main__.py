@@ -90,6 +90,7 @@ class Session:
                 message=ending.message,
                 step=self.progress.step,
                 saved_step=self.progress.saved_step,
+                micro_batch=self.progress.micro_batch,
                 allocator=self._allocator(ending),
                 host_peak_bytes=host_peak_bytes(),
                 metrics=self.progress.metrics,

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
@@ -75,6 +75,19 @@ class Memory:
         now = self._experimental.get_memory_info(self._name)
         peak = max(now["peak"], self._peak)
         return AllocatorStats(self._limit, now["current"], peak, evaluation_peak=self._evaluation_peak)
+
+    @property
+    def is_counted(self) -> bool:
+        return self._counted
+
+    def peak_of(self, run: Callable[[], None]) -> int:
+        """What is in use at most while `run` runs: neither training's peak nor evaluation's. Must be counted."""
+        self._reset()
+        try:
+            run()
+            return int(self._experimental.get_memory_info(self._name)["peak"])
+        finally:
+            self._reset()
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:

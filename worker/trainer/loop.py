@@ -6,7 +6,7 @@ Import this module only after `compat.install()`.
 import gc
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,13 +21,14 @@ from services.domain.contract import (
     AttemptSpec,
     EventKind,
     Phase,
+    Probe,
     Reason,
 )
-from worker.trainer import export, model
+from worker.trainer import export, model, probe, worst_case
 from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
 from worker.trainer.device import Memory
-from worker.trainer.endings import Ending, Stopped
+from worker.trainer.endings import Ending, Stopped, read_exception
 from worker.trainer.evaluate import Evaluation
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter, host_memory
@@ -50,7 +51,8 @@ class Attempt:
         self.job_dir = Path(spec.job_dir)
         self.checkpoints_dir = self.job_dir / CHECKPOINTS_DIR / spec.architecture
         self.batch = config.train_config.batch_size
-        self.micro_batch = spec.micro_batch or self.batch
+        self.probe = spec.probe if spec.probe and memory.is_counted else None
+        self.micro_batch = probe.best_guess(self.probe, self.batch) if self.probe else spec.micro_batch or self.batch
         self.steps = config.train_config.num_steps
         self.evaluation: Evaluation | None = None  # built when it is first due, not on the way to the first step
 
@@ -68,16 +70,37 @@ class Attempt:
         self.reporter.phase(Phase.BUILDING)
         self._warn()
         inputs_of.check_examples(self.config)
-        # Seeds are baked in as things are built. The same one at another step would show the same images again.
-        tf.keras.utils.set_random_seed(self.spec.seed + newest_step(self.checkpoints_dir))
+        self._seed()
         self.model = model.build(self.config, is_training=True)
         self.step = TrainStep(self.config, self.model, accumulation=self.batch // self.micro_batch)
+        first_batch = self._trace()
+        if self.probe:
+            self._choose_micro_batch(self.probe, first_batch)
+
+    def _seed(self) -> None:
+        """Seeds are baked in as things are built. The same one at another step would show the same images again."""
+        tf.keras.utils.set_random_seed(self.spec.seed + newest_step(self.checkpoints_dir))
+
+    def _trace(self) -> Any:
+        """The input and the step of the present micro-batch; returns the images that warmed the input up."""
+        self._seed()
         self.iterator = iter(inputs_of.training(self.config, self.model, self.micro_batch))
         self.reporter.phase(Phase.TRACING)
         # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
         self.step.trace(self.iterator)
-        warm_up.result()
+        return warm_up.result()
+
+    def _choose_micro_batch(self, spec: Probe, first_batch: Any) -> None:
+        """Choose the micro-batch by what steps on the worst input need. Afterwards all variables are as before."""
+        rehearsal = Rehearsal(self, first_batch)
+        with self.step.unchanged():
+            chosen, points = probe.choose(spec, self.batch, rehearsal.peak)
+        if chosen != self.micro_batch:
+            rehearsal.split(chosen)
+        self.step.settle()
+        self.progress.micro_batch = chosen
+        rehearsal.report(chosen, points, spec.limit_bytes)
 
     def _warn(self) -> None:
         if self.config.train_config.use_bfloat16:
@@ -174,6 +197,46 @@ class Attempt:
             yield
         finally:
             self.step.swap_averages()
+
+
+class Rehearsal:
+    """Steps before the first one, at one micro-batch after another."""
+
+    def __init__(self, attempt: Attempt, first_batch: Any) -> None:
+        self._attempt = attempt
+        self._images = first_batch
+        self._began = time.monotonic()
+
+    def peak(self, micro_batch: int) -> int | None:
+        """Bytes in use at most, on the worst input; None where that is more than there is."""
+        attempt = self._attempt
+        try:
+            if micro_batch != attempt.micro_batch:
+                self._images = self.split(micro_batch)
+            attempt.reporter.phase(Phase.PROBING, micro_batch=micro_batch)
+            return attempt.memory.peak_of(lambda: attempt.step.rehearse(worst_case.endless(self._images)))
+        except Exception as error:
+            if read_exception(error).reason is not Reason.DEVICE_MEMORY:
+                raise
+        gc.collect()  # what the failed step still held
+        return None
+
+    def split(self, micro_batch: int) -> Any:
+        """Go on with another micro-batch; what was traced for it is used again."""
+        attempt = self._attempt
+        attempt.micro_batch = micro_batch
+        attempt.step.split(attempt.batch // micro_batch)
+        return attempt._trace()
+
+    def report(self, chosen: int, points: Mapping[int, int | None], limit: int) -> None:
+        self._attempt.reporter.event(
+            EventKind.PROBE,
+            chosen=chosen,
+            points=[{"micro_batch": size, "peak": peak} for size, peak in points.items()],
+            limit=limit,
+            seconds=round(time.monotonic() - self._began, 3),
+            traces=self._attempt.step.traces,
+        )
 
 
 class Meter:

@@ -29,10 +29,9 @@ def read_config(attempt_dir: Path) -> Any:
 def check(spec: AttemptSpec, config: Any) -> None:
     """Everything the attempt will open is there and fits; the first thing that does not ends the attempt."""
     batch = config.train_config.batch_size
-    if spec.micro_batch and batch % spec.micro_batch:
-        raise Ending(
-            Reason.BAD_SPEC, f"micro_batch: {spec.micro_batch} does not divide train_config.batch_size {batch}"
-        )
+    for micro_batch in (spec.micro_batch or batch, *(spec.probe.micro_batches if spec.probe else ())):
+        if batch % micro_batch:
+            raise Ending(Reason.BAD_SPEC, f"micro_batch: {micro_batch} does not divide train_config.batch_size {batch}")
     check_records("train_input_reader", config.train_input_reader)
     for number, reader in enumerate(config.eval_input_reader):
         check_records(f"eval_input_reader[{number}]", reader)

@@ -1,9 +1,10 @@
-"""One training step: micro-batches, accumulated gradients, one update. Traced once."""
+"""One training step: micro-batches, accumulated gradients, one update. Traced once for each number of pieces."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from object_detection import model_lib, model_lib_v2
 from object_detection.builders import optimizer_builder
@@ -35,8 +36,7 @@ class TrainStep:
         self._build_optimizer()
         self._variables: list[tf.Variable] = []
         self._sums: list[tf.Variable] = []
-        self._whole = tf.function(self._whole_step, autograph=False)
-        self._micro = tf.function(self._micro_step, autograph=False)
+        self._functions: dict[int, Any] = {}  # by accumulation: the step of a whole batch, or of a micro-batch
         self._apply = tf.function(self._apply_sums, autograph=False)
         self._finite = tf.function(self._all_finite, autograph=False)
 
@@ -45,17 +45,58 @@ class TrainStep:
 
         Returns the concrete functions that an update runs one after the other.
         """
-        if self.accumulation == 1:
-            return [self._whole.get_concrete_function(iterator)]
-        return [self._micro.get_concrete_function(iterator), self._apply.get_concrete_function()]
+        traced = [self._function().get_concrete_function(iterator)]
+        return traced if self.accumulation == 1 else [*traced, self._apply.get_concrete_function()]
 
     def __call__(self, iterator: Iterator[Any]) -> list[Losses]:
         """One update; returns the losses of each micro-batch, not yet fetched from the device."""
-        if self.accumulation == 1:
-            return [self._whole(iterator)]
-        losses = [self._micro(iterator) for _ in range(self.accumulation)]
-        self._apply()
+        step = self._function()
+        losses = [step(iterator) for _ in range(self.accumulation)]
+        if self.accumulation > 1:
+            self._apply()
         return losses
+
+    def rehearse(self, iterator: Iterator[Any]) -> None:
+        """As much of an update as decides its memory: two micro-batches, whatever their number, and the update."""
+        step = self._function()
+        for _ in range(2):
+            float(step(iterator)["Loss/total_loss"])  # waits for the device
+        if self.accumulation > 1:
+            self._apply()
+
+    def split(self, accumulation: int) -> None:
+        """From now on a batch is computed in this many pieces. What was traced for another number is kept."""
+        self.accumulation = accumulation
+
+    def settle(self) -> None:
+        """Give up what only another number of pieces needed."""
+        self._functions = {self.accumulation: self._function()}
+        if self.accumulation == 1:
+            self._sums = []
+            self._apply = tf.function(self._apply_sums, autograph=False)
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Whatever runs inside: afterwards the weights, the optimizer and the step are as before, bit for bit.
+
+        The variables must exist. Their copies are on the host.
+        """
+        averaged = getattr(self.optimizer, "_optimizer", self.optimizer)  # the one inside a moving average
+        variables = [*self.model.variables, *self.optimizer.variables(), *averaged.variables(), self.global_step]
+        before = [np.array(variable.numpy()) for variable in variables]
+        try:
+            yield
+        finally:
+            for variable, value in zip(variables, before, strict=True):
+                variable.assign(value)
+            for total in self._sums:
+                total.assign(tf.zeros_like(total))
+
+    def _function(self) -> Any:
+        if self.accumulation not in self._functions:
+            body = self._whole_step if self.accumulation == 1 else self._micro_step
+            self._functions[self.accumulation] = tf.function(body, autograph=False)
+        return self._functions[self.accumulation]
 
     def learning_rate(self) -> float:
         rate = self._learning_rate
