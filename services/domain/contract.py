@@ -123,6 +123,7 @@ class Probe:
     fixed_bytes: int
     image_bytes: int
     sums_bytes: int = 0
+    is_guess: bool = False  # the bytes are other models': what the step's own graph says is to be expected instead
 
     def __post_init__(self) -> None:
         sizes = self.micro_batches
@@ -201,6 +202,7 @@ class Outcome:
     saved_step: int | None = None  # the step of the newest checkpoint
     micro_batch: int | None = None  # what it trained with, where a probe chose it
     allocator: AllocatorStats = field(default_factory=AllocatorStats)
+    walked_bytes: int | None = None  # the peak of a step by its graph alone, to hold against the allocator's
     host_peak_bytes: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)  # of the last evaluation
     export: str | None = None  # folder of the exported model, relative to the job's directory

@@ -37,6 +37,7 @@ def probe_for(
         fixed_bytes=round(scale * fixed),
         image_bytes=round(scale * sum(image)),
         sums_bytes=round(sums),
+        is_guess=not points and not memory_prior.of(plan.model).measured,
     )
 
 

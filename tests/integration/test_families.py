@@ -134,6 +134,11 @@ def test_steps_tell_losses_speed_and_memory(story: Story) -> None:
     assert 0 < event["host"]["current"] <= event["host"]["peak"]
 
 
+def test_the_graph_alone_said_what_the_step_would_need(story: Story) -> None:
+    outcome = story.stopped.outcome
+    assert outcome.walked_bytes == pytest.approx(outcome.allocator.peak, rel=0.15)
+
+
 def test_phases_come_in_order(story: Story) -> None:
     phases = [e["phase"] for e in story.resumed.of_kind("phase")]
 

@@ -77,6 +77,13 @@ def test_what_is_known_of_other_shapes_scales_what_is_expected() -> None:
     assert probe(points=[Point.of(other, twice)]).image_bytes == pytest.approx(2 * probe().image_bytes, rel=0.05)
 
 
+def test_what_is_only_extrapolated_from_other_models_is_said_to_be_a_guess() -> None:
+    unmeasured = dataclasses.replace(PLAN, model="efficientdet_d6")
+    assert not probe().is_guess
+    assert probe(unmeasured).is_guess
+    assert not probe(unmeasured, points=[Point.of(dataclasses.replace(unmeasured, micro_batch=4), 2000 * MB)]).is_guess
+
+
 # What comes of it
 
 

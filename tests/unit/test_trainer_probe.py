@@ -1,11 +1,13 @@
 """What the probe chooses, on devices whose need a test makes up."""
 
+import dataclasses
 import math
 
 import pytest
 
 from services.domain.contract import Probe
 from worker.trainer import probe as probing
+from worker.trainer.static_walk import Walk
 
 MB = 10**6
 FIXED, IMAGE, SUMS = 107 * MB, 188 * MB, 24 * MB
@@ -96,3 +98,19 @@ def test_on_any_device_it_ends_with_the_largest_that_leaves_some_room(batch: int
         assert len(set(device.tried)) == len(device.tried)
         assert chosen == 1 or needs[chosen] < limit_mb * MB
         assert not [size for size in sizes if size > chosen and needs[size] < 0.8 * limit_mb * MB]
+
+
+def test_what_the_graph_says_takes_the_place_of_a_guess_from_other_models() -> None:
+    guess = dataclasses.replace(probe(1000), is_guess=True)
+    twice = Walk(FIXED + SUMS, 2 * IMAGE, micro_batch=4)
+    known = probing.with_walk(guess, 8, twice)
+    assert (known.fixed_bytes, known.image_bytes) == (FIXED, 2 * IMAGE)
+    assert probing.best_guess(guess, 8) == 4
+    assert probing.best_guess(known, 8) == 2
+
+
+def test_what_is_expected_of_a_model_that_was_measured_stays() -> None:
+    twice = Walk(FIXED, 2 * IMAGE, micro_batch=4)
+    assert probing.with_walk(probe(1000), 8, twice) == probe(1000)
+    guess = dataclasses.replace(probe(1000), is_guess=True)
+    assert probing.with_walk(guess, 8, None) == guess

@@ -6,7 +6,7 @@ Import this module only after `compat.install()`.
 import gc
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +32,7 @@ from worker.trainer.endings import Ending, Stopped, read_exception
 from worker.trainer.evaluate import Evaluation
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter, host_memory
+from worker.trainer.static_walk import Walk, walk
 from worker.trainer.step import Losses, TrainStep
 from worker.trainer.stopping import StopRequest
 
@@ -54,6 +55,7 @@ class Attempt:
         self.probe = spec.probe if spec.probe and memory.is_counted else None
         self.micro_batch = probe.best_guess(self.probe, self.batch) if self.probe else spec.micro_batch or self.batch
         self.steps = config.train_config.num_steps
+        self.walked: Walk | None = None
         self.evaluation: Evaluation | None = None  # built when it is first due, not on the way to the first step
 
     def run(self) -> None:
@@ -75,7 +77,7 @@ class Attempt:
         self.step = TrainStep(self.config, self.model, accumulation=self.batch // self.micro_batch)
         first_batch = self._trace()
         if self.probe:
-            self._choose_micro_batch(self.probe, first_batch)
+            self._choose_micro_batch(probe.with_walk(self.probe, self.batch, self.walked), first_batch)
 
     def _seed(self) -> None:
         """Seeds are baked in as things are built. The same one at another step would show the same images again."""
@@ -88,8 +90,24 @@ class Attempt:
         self.reporter.phase(Phase.TRACING)
         # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
-        self.step.trace(self.iterator)
-        return warm_up.result()
+        functions = self.step.trace(self.iterator)
+        first_batch = warm_up.result()
+        self.walked = self._walk(functions)
+        return first_batch
+
+    def _walk(self, functions: Sequence[Any]) -> Walk | None:
+        """What the step will need by its graph, said before it has run. A figure that is not there stops nobody."""
+        if not self.memory.is_counted:
+            return None
+        try:
+            walked = walk(functions, self.micro_batch, held=self.memory.counters().in_use or 0)
+        except Exception as error:
+            self.reporter.warning(
+                f"the graph of the step could not be walked, so nothing is said of its memory: {error}"
+            )
+            return None
+        self.progress.walked_bytes = walked.peak_bytes
+        return walked
 
     def _choose_micro_batch(self, spec: Probe, first_batch: Any) -> None:
         """Choose the micro-batch by what steps on the worst input need. Afterwards all variables are as before."""
@@ -236,6 +254,7 @@ class Rehearsal:
             limit=limit,
             seconds=round(time.monotonic() - self._began, 3),
             traces=self._attempt.step.traces,
+            walked=self._attempt.progress.walked_bytes,
         )
 
 

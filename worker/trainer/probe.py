@@ -6,9 +6,11 @@ What is chosen was measured too, so a wrong guess costs one trace and not an att
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from services.domain.contract import Probe
+from worker.trainer.static_walk import Walk
 
 Points = Mapping[int, int | None]  # micro-batch: peak in bytes; None: more than there is
 
@@ -26,6 +28,15 @@ def choose(probe: Probe, batch: int, measure: Callable[[int], int | None]) -> tu
     while (best := best_guess(probe, batch, points)) not in points:
         points[best] = measure(best)
     return best, points
+
+
+def with_walk(probe: Probe, batch: int, walked: Walk | None) -> Probe:
+    """What the step's own graph says takes the place of what is guessed from other models."""
+    if walked is None or not probe.is_guess:
+        return probe
+    sums = probe.sums_bytes if walked.micro_batch < batch else 0  # among the variables that were walked
+    fixed, image = max(walked.fixed_bytes - sums, 1), max(walked.image_bytes, 1)
+    return replace(probe, fixed_bytes=fixed, image_bytes=image)
 
 
 def best_guess(probe: Probe, batch: int, points: Points = MappingProxyType({})) -> int:
