@@ -14,8 +14,8 @@ from worker.trainer.static_walk import Walk
 
 Points = Mapping[int, int | None]  # micro-batch: peak in bytes; None: more than there is
 
-# Of the limit that must be left: equal steps do not peak equally, and while one trains on a CPU the images of the next
-# are decoded in the same slot (5 to 6 % more than was measured, EfficientDet-D0 in 1000 MB).
+# Of the limit that must be left: equal steps do not peak equally. After two of them, training came to 5 and 6 % more
+# than was measured (EfficientDet-D0 in 1000 MB); after ten it should be less.
 _ROOM = 0.08
 
 
