@@ -62,8 +62,9 @@ def traced(plan: Plan, dataset: Dataset) -> Walked:
     iterator = iter(inputs_of.training(config, built, plan.micro_batch))
     functions = step.trace(iterator)
     next(iterator)
+    held = in_use() - before
     started = time.monotonic()
-    found = walk(functions, plan.micro_batch, held=in_use() - before)
+    found = walk(functions, plan.micro_batch, held=held)
     return Walked(plan, found, time.monotonic() - started)
 
 
