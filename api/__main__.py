@@ -1,6 +1,7 @@
 """`python -m api`: serve the API on DOWNSHIFT_BIND until told to stop."""
 
 import logging
+import socket
 import sys
 
 import uvicorn
@@ -12,7 +13,15 @@ from services.settings import Settings, SettingsError
 from services.store.engine import Store
 from services.warm_up import warm_up
 
-_STREAMS_END_S = 3  # event streams never end by themselves; a restart does not wait for them
+_FINISH_S = 5  # for requests that are being answered when the service is told to stop
+
+
+class Server(uvicorn.Server):
+    """Event streams never end by themselves: told to stop, the server ends them rather than wait for them."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state.broadcaster.close()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
 
 def main() -> int:
@@ -33,15 +42,16 @@ def main() -> int:
     # The first to submit should not wait for what can be loaded and connected before. A wake-up too many does no harm.
     warm_up()
     wake_workers(settings)
-    uvicorn.run(
+    config = uvicorn.Config(
         create_app(settings, store),
         host=host,
         port=port,
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_STREAMS_END_S,
+        timeout_graceful_shutdown=_FINISH_S,
     )
+    Server(config).run()
     return 0
 
 

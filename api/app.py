@@ -7,6 +7,7 @@ from fastapi.openapi.utils import get_openapi
 
 from api import pages, problems
 from api.body import BodyLimit
+from api.broadcast import Broadcaster
 from api.context import Context, known_query_only
 from api.edge import Edge
 from api.gate import PUBLIC, Gate
@@ -37,6 +38,7 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
         responses=problems.documented(422, 500, 503),
     )
     app.state.context = Context(settings, store)
+    app.state.broadcaster = Broadcaster(store, settings.max_streams)
     app.include_router(pages.router)
     app.include_router(health.router)
     app.include_router(_v1())

@@ -52,6 +52,7 @@ class Settings:
     max_upload_mb: int = 4096
     max_steps: int = 10_000_000
     max_jobs_per_user: int = 500  # queued, running or paused at one time
+    max_streams: int = 1000  # of events, open at one time
     trainer: str = ""  # the command that trains an attempt directory
     log_level: str = "info"
 

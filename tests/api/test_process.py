@@ -89,3 +89,4 @@ def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_pa
     lines = log.read_text().splitlines()
     assert any("GET /v1/jobs 401" in line for line in lines), lines
     assert token not in log.read_text()
+    assert "Cancel 1 running task" not in log.read_text()  # the stream was ended, not waited for
