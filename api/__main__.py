@@ -1,12 +1,12 @@
 """`python -m api`: serve the API on DOWNSHIFT_BIND until told to stop."""
 
-import logging
 import socket
 import sys
 
 import uvicorn
 
 from api.app import create_app
+from api.log_lines import begin_log
 from services.health import readiness
 from services.queue import wake_workers
 from services.settings import Settings, SettingsError
@@ -32,8 +32,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"api: {error}", file=sys.stderr)
         return 2
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname).1s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of every look at the schema's version
+    begin_log(settings)
     found = readiness(store, settings)
     if not found.is_ready:
         what = "the tables are not up to date" if found.database else "the database does not answer"

@@ -47,6 +47,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
         },
     }
 }
+_SEEN: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
 LastEventId = Annotated[
     int | SkipJsonSchema[None], Header(ge=0, le=LARGEST_ID, description="the last one seen: those after it are sent")
 ]
@@ -96,7 +97,7 @@ def _newest(kind: str, position: int, number: int | None = None) -> bytes:
     return Told.of(News(kind, {"newest": position}, utc_now(), number)).text
 
 
-@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **documented(404, 429)})
+@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **_SEEN, **documented(404, 429)})
 async def follow(
     job_id: JobId,
     request: Request,
