@@ -14,6 +14,8 @@ __all__ = [
     "Checkpoints",
     "Dataset",
     "Datasets",
+    "Deliveries",
+    "Delivery",
     "Devices",
     "Diff",
     "Estimate",
@@ -23,9 +25,12 @@ __all__ = [
     "Metrics",
     "Models",
     "NewToken",
+    "NewWebhook",
     "Queue",
     "Ready",
     "Tokens",
+    "Webhook",
+    "Webhooks",
     "WhoAmI",
 ]
 
@@ -336,6 +341,42 @@ class NewToken(Token):
 
 class Tokens(BaseModel):
     items: list[Token]
+
+
+class Webhook(BaseModel):
+    id: int
+    url: str
+    kinds: list[str]
+    created_at: datetime.datetime
+    failing_since: datetime.datetime | None = Field(description="nothing was delivered since")
+    disabled_at: datetime.datetime | None = Field(description="nothing is sent to it since")
+    disabled_reason: str | None
+    version: int = Field(description="the ETag's number")
+
+
+class NewWebhook(Webhook):
+    secret: str = Field(description="signs what is sent to it; shown once", examples=["whsec_…"])
+
+
+class Webhooks(BaseModel):
+    items: list[Webhook]
+
+
+class Delivery(BaseModel):
+    id: int
+    message_id: str = Field(description="the header webhook-id, the same in every try")
+    kind: str
+    job: int | None
+    created_at: datetime.datetime
+    tries: int
+    next_at: datetime.datetime | None = Field(description="when it is tried next; null: never again")
+    sent_at: datetime.datetime | None = Field(description="when it was taken; null: not yet, or never")
+    status: int | None = Field(description="of the last answer")
+    error: str | None
+
+
+class Deliveries(BaseModel):
+    items: list[Delivery]
 
 
 class WhoAmI(BaseModel):

@@ -11,7 +11,7 @@ from api.broadcast import Broadcaster
 from api.context import Context, known_query_only
 from api.edge import Edge
 from api.gate import PUBLIC, Gate
-from api.routes import attempts, events, files, health, jobs, metrics, supplies, tokens
+from api.routes import attempts, events, files, health, jobs, metrics, supplies, tokens, webhooks
 from api.traffic import Traffic
 from services.settings import Settings
 from services.store.engine import Store
@@ -60,7 +60,7 @@ def _v1() -> APIRouter:
         dependencies=[Depends(known_query_only)],
         responses=problems.documented(400, 401, 403, 413, 415),
     )
-    for module in (jobs, attempts, files, events, supplies, tokens):
+    for module in (jobs, attempts, files, events, supplies, tokens, webhooks):
         router.include_router(module.router)
     return router
 

@@ -8,7 +8,7 @@ from services import planning
 from services.clock import utc_now
 from services.domain.device_use import Use, use_of
 from services.domain.states import State
-from services.store import figures, listing
+from services.store import figures, listing, webhooks
 from services.store.engine import Store
 from services.store.models import Device, Lease
 
@@ -51,7 +51,7 @@ def read(store: Store) -> Figures:
             oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
             prediction_errors=[(predicted - measured) / measured for predicted, measured in predictions],
             devices=[_device(device, lease, present_since) for device, lease in listing.devices(session)],
-            deliveries=0,
+            deliveries=webhooks.count_waiting(session),
         )
 
 
