@@ -4,15 +4,17 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services import planning
+from sqlalchemy.orm import Session
+
+from services import device_history, planning
 from services.clock import utc_now
-from services.domain.device_use import Use, use_of
+from services.domain.device_use import Use
 from services.domain.states import State
 from services.store import figures, listing, webhooks
 from services.store.engine import Store
-from services.store.models import Device, Lease
+from services.store.models import Attempt, Device
 
-__all__ = ["DeviceFigures", "Figures", "device_use", "read"]
+__all__ = ["DeviceFigures", "Figures", "read"]
 
 _PREDICTIONS = 200  # the newest attempts that completed
 
@@ -50,23 +52,22 @@ def read(store: Store) -> Figures:
             attempts=figures.attempts_by_diagnosis(session),
             oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
             prediction_errors=[(predicted - measured) / measured for predicted, measured in predictions],
-            devices=[_device(device, lease, present_since) for device, lease in listing.devices(session)],
+            devices=[_device(session, device, attempt, present_since) for device, attempt in listing.devices(session)],
             deliveries=webhooks.count_waiting(session),
         )
 
 
-def _device(device: Device, lease: Lease | None, present_since: datetime.datetime) -> DeviceFigures:
+def _device(
+    session: Session, device: Device, attempt: Attempt | None, present_since: datetime.datetime
+) -> DeviceFigures:
+    job_id, number = (None, None) if attempt is None else (attempt.job_id, attempt.number)
     return DeviceFigures(
         device.id,
         device.kind,
         device.total_bytes,
-        device_use(device, lease is not None),
+        device_history.use_now(session, device, job_id, number),
         device.utilisation,
         device.temperature,
         is_usable=device.seen_at >= present_since and device.problem is None,
-        is_leased=lease is not None,
+        is_leased=attempt is not None,
     )
-
-
-def device_use(device: Device, is_leased: bool) -> Use:
-    return use_of(device.total_bytes, device.free_bytes, device.processes, is_leased, device.baseline_bytes or 0)

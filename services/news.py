@@ -116,11 +116,11 @@ class Watch:
         now = utc_now()
         present_since = now - datetime.timedelta(seconds=planning.PRESENT_S)
         found, present = [], set()
-        for device, lease, owner_id in listing.devices_with_owners(session):
+        for device, attempt, owner_id in listing.devices_with_owners(session):
             present.add(device.id)
-            view = views.device_view(device, lease, present_since)
+            view = views.device_view(device, attempt, present_since)
             view.pop("seen_at")
-            masked = view if lease is None else {**view, "job": None}
+            masked = view if attempt is None else {**view, "job": None}
             news = News("device", view, now, owner_id=owner_id, masked=masked)
             found += self._changed("device", device.id, news)
         for gone in self._forget("device", present):

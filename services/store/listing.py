@@ -17,6 +17,7 @@ __all__ = [
     "devices",
     "devices_with_owners",
     "next_in_queue",
+    "owners_of",
     "page",
     "queue_positions",
     "running",
@@ -75,6 +76,14 @@ def by_numbers(session: Session, job_ids: Iterable[int]) -> Sequence[Job]:
     return session.scalars(select(Job).where(Job.id.in_(list(job_ids))).order_by(Job.id)).all()
 
 
+def owners_of(session: Session, job_ids: Iterable[int]) -> dict[int, int]:
+    """The id of each job's owner."""
+    wanted = list(job_ids)
+    if not wanted:
+        return {}
+    return dict(session.execute(select(Job.id, Job.owner_id).where(Job.id.in_(wanted))).all())
+
+
 def count_active(session: Session) -> dict[str, int]:
     """How many jobs wait, run or are paused: however many have ended, that costs nothing."""
     rows = session.execute(select(Job.state, func.count()).where(Job.state.in_(ACTIVE)).group_by(Job.state))
@@ -107,15 +116,16 @@ def devices(session: Session) -> Sequence[tuple[Device, Attempt | None]]:
     return [(device, attempt) for device, attempt in session.execute(query)]
 
 
-def devices_with_owners(session: Session) -> Sequence[tuple[Device, Lease | None, int | None]]:
-    """As `devices`, with the id of the user whose job is on it."""
+def devices_with_owners(session: Session) -> Sequence[tuple[Device, Attempt | None, int | None]]:
+    """As `devices`, with the id of the user whose job it is."""
     query = (
-        select(Device, Lease, Job.owner_id)
+        select(Device, Attempt, Job.owner_id)
         .outerjoin(Lease, Lease.device_id == Device.id)
+        .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
         .outerjoin(Job, Job.id == Lease.job_id)
         .order_by(Device.host, Device.kind, Device.index)
     )
-    return [(device, lease, owner_id) for device, lease, owner_id in session.execute(query)]
+    return [(device, attempt, owner_id) for device, attempt, owner_id in session.execute(query)]
 
 
 @dataclass(frozen=True)

@@ -321,7 +321,8 @@ def test_what_one_may_not_see_is_not_told_to_him(service: Service) -> None:
             row = session.get(Job, theirs)
             assert row is not None
             assert row.owner_id == anna
-            row.state = State.RUNNING
+            row.state, row.attempts = State.RUNNING, 1
+        service.attempt(theirs, 1, runs=True)
         service.device(leased_to=theirs)
         async with listening(address, service.tokens["bert"]) as heard:
             assert (await first(heard, "device")).content["job"] is None
