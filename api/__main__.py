@@ -1,18 +1,27 @@
 """`python -m api`: serve the API on DOWNSHIFT_BIND until told to stop."""
 
-import logging
+import socket
 import sys
 
 import uvicorn
 
 from api.app import create_app
+from api.log_lines import begin_log
 from services.health import readiness
 from services.queue import wake_workers
 from services.settings import Settings, SettingsError
 from services.store.engine import Store
 from services.warm_up import warm_up
 
-_STREAMS_END_S = 3  # event streams never end by themselves; a restart does not wait for them
+_FINISH_S = 5  # for requests that are being answered when the service is told to stop
+
+
+class Server(uvicorn.Server):
+    """Event streams never end by themselves: told to stop, the server ends them rather than wait for them."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state.broadcaster.close()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
 
 def main() -> int:
@@ -23,8 +32,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"api: {error}", file=sys.stderr)
         return 2
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname).1s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of every look at the schema's version
+    begin_log(settings)
     found = readiness(store, settings)
     if not found.is_ready:
         what = "the tables are not up to date" if found.database else "the database does not answer"
@@ -33,15 +41,16 @@ def main() -> int:
     # The first to submit should not wait for what can be loaded and connected before. A wake-up too many does no harm.
     warm_up()
     wake_workers(settings)
-    uvicorn.run(
+    config = uvicorn.Config(
         create_app(settings, store),
         host=host,
         port=port,
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_STREAMS_END_S,
+        timeout_graceful_shutdown=_FINISH_S,
     )
+    Server(config).run()
     return 0
 
 

@@ -14,18 +14,27 @@ __all__ = [
     "Checkpoints",
     "Dataset",
     "Datasets",
+    "Deliveries",
+    "Delivery",
+    "DeviceHistory",
     "Devices",
     "Diff",
     "Estimate",
     "Health",
     "Job",
     "Jobs",
+    "LogLines",
+    "LogMatches",
+    "LogTrouble",
     "Metrics",
     "Models",
     "NewToken",
+    "NewWebhook",
     "Queue",
     "Ready",
     "Tokens",
+    "Webhook",
+    "Webhooks",
     "WhoAmI",
 ]
 
@@ -197,6 +206,28 @@ class Metrics(BaseModel):
     series: list[Series]
 
 
+class LogLines(BaseModel):
+    attempt: int
+    bytes: int = Field(description="of the whole log")
+    total_lines: int
+    first: int = Field(description="the number of the first of these lines")
+    lines: list[str]
+    is_whole: bool = Field(description="false: the last of them is still being written; ask for it again")
+
+
+class LogMatches(BaseModel):
+    attempt: int
+    matches: list[LogLine]
+    is_complete: bool = Field(description="there are no more in this direction")
+
+
+class LogTrouble(BaseModel):
+    attempt: int
+    diagnosis: str | None
+    message: str | None
+    lines: list[LogLine] = Field(description="that tell why the attempt ended, the first one first")
+
+
 class Artifact(BaseModel):
     name: str
     bytes: int | None = Field(description="null where it is made while it is sent")
@@ -240,6 +271,19 @@ class Device(BaseModel):
     seen_at: datetime.datetime
     is_present: bool = Field(description="its host has reported it lately")
     job: LeasedTo | None
+
+
+class DeviceHistory(BaseModel):
+    """Columns of equal length, the oldest first."""
+
+    device: str
+    total_bytes: int
+    at: list[datetime.datetime]
+    ours_bytes: list[int] = Field(description="held by a job of ours")
+    others_bytes: list[int] = Field(description="held by anybody else")
+    utilisation: list[int | None]
+    temperature: list[int | None]
+    job: list[int | None] = Field(description="that was on it; null: none, or none that you may see")
 
 
 class Devices(BaseModel):
@@ -336,6 +380,42 @@ class NewToken(Token):
 
 class Tokens(BaseModel):
     items: list[Token]
+
+
+class Webhook(BaseModel):
+    id: int
+    url: str
+    kinds: list[str]
+    created_at: datetime.datetime
+    failing_since: datetime.datetime | None = Field(description="nothing was delivered since")
+    disabled_at: datetime.datetime | None = Field(description="nothing is sent to it since")
+    disabled_reason: str | None
+    version: int = Field(description="the ETag's number")
+
+
+class NewWebhook(Webhook):
+    secret: str = Field(description="signs what is sent to it; shown once", examples=["whsec_…"])
+
+
+class Webhooks(BaseModel):
+    items: list[Webhook]
+
+
+class Delivery(BaseModel):
+    id: int
+    message_id: str = Field(description="the header webhook-id, the same in every try")
+    kind: str
+    job: int | None
+    created_at: datetime.datetime
+    tries: int
+    next_at: datetime.datetime | None = Field(description="when it is tried next; null: never again")
+    sent_at: datetime.datetime | None = Field(description="when it was taken; null: not yet, or never")
+    status: int | None = Field(description="of the last answer")
+    error: str | None
+
+
+class Deliveries(BaseModel):
+    items: list[Delivery]
 
 
 class WhoAmI(BaseModel):

@@ -7,10 +7,12 @@ from fastapi.openapi.utils import get_openapi
 
 from api import pages, problems
 from api.body import BodyLimit
+from api.broadcast import Broadcaster
 from api.context import Context, known_query_only
 from api.edge import Edge
 from api.gate import PUBLIC, Gate
-from api.routes import attempts, events, files, health, jobs, supplies, tokens
+from api.routes import attempts, events, files, health, jobs, metrics, supplies, tokens, webhooks
+from api.traffic import Traffic
 from services.settings import Settings
 from services.store.engine import Store
 
@@ -37,14 +39,17 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
         responses=problems.documented(422, 500, 503),
     )
     app.state.context = Context(settings, store)
+    app.state.broadcaster = Broadcaster(store, settings.max_streams)
+    app.state.traffic = Traffic()
     app.include_router(pages.router)
     app.include_router(health.router)
+    app.include_router(metrics.router)
     app.include_router(_v1())
     problems.handle_all(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_kb=settings.max_body_kb)
     app.add_middleware(Gate, settings=settings, store=store)
-    app.add_middleware(Edge)
+    app.add_middleware(Edge, traffic=app.state.traffic)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
@@ -55,7 +60,7 @@ def _v1() -> APIRouter:
         dependencies=[Depends(known_query_only)],
         responses=problems.documented(400, 401, 403, 413, 415),
     )
-    for module in (jobs, attempts, files, events, supplies, tokens):
+    for module in (jobs, attempts, files, events, supplies, tokens, webhooks):
         router.include_router(module.router)
     return router
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from services.domain.policy import MAX_ATTEMPTS
 
-__all__ = ["CloneBody", "EditBody", "SubmitBody", "TokenBody"]
+__all__ = ["CloneBody", "EditBody", "SubmitBody", "TokenBody", "WebhookBody", "WebhookEditBody"]
 
 _COUNT = 2**31 - 1
 
@@ -15,6 +15,9 @@ Text = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$"
 Line = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=r"^[^\x00]*$")]
+Url = Annotated[str, StringConstraints(min_length=8, max_length=2048, pattern=r"^https?://[\x21-\x7e]+$")]
+MessageKind = Literal["job.succeeded", "job.failed", "job.replanned"]
+MessageKinds = Annotated[list[MessageKind], Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True})]
 Lever = Literal["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"]
 
 
@@ -144,3 +147,33 @@ class TokenBody(Body):
     ] = Field(default=["read"], description="each includes the ones before it", examples=[["read", "submit"]])
     expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(default=None, examples=[90])
     user: Line | None = Field(default=None, description="whose it is; only admins name others", examples=[None])
+
+
+class WebhookBody(Body):
+    url: Url = Field(examples=["https://hooks.example/downshift"])
+    kinds: MessageKinds = Field(
+        default=["job.succeeded", "job.failed", "job.replanned"], description="what is told; left out: everything"
+    )
+
+
+def _each_once(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+    schema["uniqueItems"] = True
+
+
+class WebhookEditBody(Body):
+    """At least one of them. Enabled again, a webhook is told what happens from then on."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
+
+    url: Url = Field(default="", examples=["https://hooks.example/two"], json_schema_extra=_without_default)
+    kinds: Annotated[list[MessageKind], Field(min_length=1, max_length=3)] = Field(
+        default=[], examples=[["job.failed"]], json_schema_extra=_each_once
+    )
+    disabled: bool = Field(default=False, json_schema_extra=_without_default)
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("nothing to change: send url, kinds or disabled")
+        return self

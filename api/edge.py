@@ -1,18 +1,21 @@
 """Around everything: a number for each request, headers for each answer, one line in the log, and no error unseen."""
 
 import logging
+import re
 import time
 import uuid
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
+from api.traffic import Traffic
 
 __all__ = ["Edge"]
 
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("api.access")
+_SANE = re.compile("[A-Za-z0-9._-]{8,128}")
 
 # A page that needs more says so in its own Content-Security-Policy.
 _HEADERS = {
@@ -26,21 +29,22 @@ _HEADERS = {
 
 
 class Edge:
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, traffic: Traffic) -> None:
         self._app = app
+        self._traffic = traffic
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        number = uuid.uuid4().hex
+        number = _number(Headers(scope=scope))
         scope.setdefault("state", {})["request_id"] = number
-        started, status = time.perf_counter(), 0
+        started, status, begun = time.perf_counter(), 0, 0.0
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], time.perf_counter() - started
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-ID"] = number
                 for name, value in _HEADERS.items():
@@ -56,8 +60,29 @@ class Edge:
             detail = f"the error is in the service's log under the number {number}"
             await problem(scope, "internal", detail)(scope, receive, send_with_headers)
         finally:
-            took_ms = 1000 * (time.perf_counter() - started)
-            _access.info("%s %s %d %.0f ms", scope["method"], _path(scope), status, took_ms)
+            took_s = time.perf_counter() - started
+            self._traffic.note(scope, status, begun or took_s)
+            _tell(scope, number, status, took_s)
+
+
+def _number(headers: Headers) -> str:
+    """What a proxy calls the request, where that can stand in a log; else a name of our own."""
+    given = headers.get("x-request-id", "")
+    return given if _SANE.fullmatch(given) else uuid.uuid4().hex
+
+
+def _tell(scope: Scope, number: str, status: int, took_s: float) -> None:
+    principal = scope["state"].get("principal")
+    fields = {
+        "method": scope["method"],
+        "path": _path(scope),
+        "status": status,
+        "ms": round(1000 * took_s),
+        "user": "-" if principal is None else principal.name,
+        "address": (scope.get("client") or ("-",))[0],
+        "request_id": number,
+    }
+    _access.info("%(method)s %(path)s %(status)d %(ms)d ms %(user)s %(address)s %(request_id)s", fields)
 
 
 def _path(scope: Scope) -> str:

@@ -38,6 +38,7 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "version_mismatch": (412, "It has changed since it was read"),
     "too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The body must be JSON"),
+    "range_not_satisfiable": (416, "There is no such part"),
     "invalid": (422, "The request cannot be carried out"),
     "too_many": (429, "A limit is reached"),
     "internal": (500, "Something went wrong on our side"),

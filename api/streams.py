@@ -1,10 +1,14 @@
 """Answers that are sent as they are read. A sync iterator runs on the thread pool, one piece at a time."""
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from starlette.datastructures import Headers
 
+from api.problems import problem
 from services.files import read_exactly
 
 __all__ = ["TEXT", "attachment", "file_response", "media_type_of"]
@@ -21,6 +25,7 @@ _MEDIA_TYPES = {
     "gz": "application/gzip",
 }
 OTHER = "application/octet-stream"
+_ONE_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def media_type_of(name: str) -> str:
@@ -33,11 +38,39 @@ def attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{plain}"'}
 
 
-def file_response(file: BinaryIO, size: int, media_type: str, headers: dict[str, str]) -> StreamingResponse:
-    """The first `size` bytes of `file`, which is closed afterwards: a log that grows meanwhile stays as announced."""
+def file_response(request: Request, file: BinaryIO, size: int, media_type: str, headers: dict[str, str]) -> Response:
+    """The first `size` bytes of `file`, or the part of them that is asked for; the file is closed afterwards. A log
+    that grows meanwhile stays as announced."""
+    wanted = _range(request.headers, size)
+    if wanted is None:
+        file.close()
+        told = f"the file has {size} bytes"
+        return problem(request.scope, "range_not_satisfiable", told, headers={"Content-Range": f"bytes */{size}"})
+    start, end = wanted
+    file.seek(start)
 
     def pieces() -> Iterator[bytes]:
         with file:
-            yield from read_exactly(file, size)
+            yield from read_exactly(file, end - start)
 
-    return StreamingResponse(pieces(), media_type=media_type, headers={"Content-Length": str(size), **headers})
+    about = {"Content-Length": str(end - start), "Accept-Ranges": "bytes", **headers}
+    if (start, end) != (0, size):
+        about["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    status = 206 if "Content-Range" in about else 200
+    return StreamingResponse(pieces(), status, media_type=media_type, headers=about)
+
+
+def _range(headers: Headers, size: int) -> tuple[int, int] | None:
+    """Begin and end of the part that is asked for; all of it where the header is none that we follow; None: no part."""
+    match = _ONE_RANGE.fullmatch(headers.get("range", ""))
+    # Under If-Range we would have to know that the file is the same; it is all sent instead.
+    if match is None or "if-range" in headers or match.groups() == ("", ""):
+        return 0, size
+    first, last = match.groups()
+    if not first:
+        start, end = max(0, size - int(last)), size
+    else:
+        start, end = int(first), min(size, int(last) + 1) if last else size
+        if last and int(last) < start:
+            return 0, size
+    return (start, end) if start < end else None

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import following, history, planning, storable
+from services import following, history, outbox, planning, storable
 from services.clock import utc_now
 from services.domain import remedies
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome
@@ -80,6 +80,7 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
         if lease is None or lease.attempt != number or job is None or attempt is None or job.state in FINAL:
             return None
         ending = _ending(job, left)
+        plan = job.plan
         _note(session, attempt, left.outcome, left.exit_status, ending, now)
         attempt.followed_by = following.follow(session, job, attempt, ending, now, left.others)
         concluded = Concluded(State(job.state), attempt.followed_by)
@@ -94,9 +95,23 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
             message=attempt.message,
             followed_by=attempt.followed_by,
         )
+        if job.plan != plan:
+            how = {name: job.planned[name] for name in ("summary", "changes")}
+            events.add(session, job_id, "replanned", now, number, plan=job.plan, **how)
+            outbox.tell(session, job, outbox.Kind.REPLANNED, now, **_about(attempt), plan=job.plan, **how)
+        outbox.tell_end(session, job, now, **_about(attempt))
         events.add(session, job_id, "state", now, number, state=job.state, reason=job.reason)
     _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, concluded.followed_by)
     return concluded
+
+
+def _about(attempt: Attempt) -> dict[str, str | int | None]:
+    return {
+        "attempt": attempt.number,
+        "diagnosis": attempt.diagnosis,
+        "message": attempt.message,
+        "followed_by": attempt.followed_by,
+    }
 
 
 def _ending(job: Job, left: Left) -> Ending:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from services import device_history
 from services.clock import utc_now
 from services.domain.contract import DeviceKind
 from services.domain.memory import gigabytes
@@ -39,13 +40,17 @@ def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
     now = utc_now()
     with store.transaction() as session:
         known = {device.key: device for device in devices.of_host(session, host)}
-        leased = {lease.device_id for lease in leases.of_host(session, host)}
+        held = leases.of_host(session, host)
+        leased = {lease.device_id for lease in held}
+        there = []
         for reading in seen:
             device = known.pop(reading.key, None)
             if device is None:
                 device = Device(id=f"{host}/{reading.key}", host=host, key=reading.key, baseline_bytes=None)
                 session.add(device)
             _update(device, reading, device.id in leased, now)
+            there.append(device)
+        device_history.write_down(session, there, held, now)
         for gone in known.values():
             if gone.id not in leased:
                 devices.remove(session, gone)

@@ -1,24 +1,37 @@
 """What a trainer printed: the end of it, the lines that hold a text, or all of it. Memory is bounded in each."""
 
 import os
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from services import queries
+from services import log_search, queries
 from services.accounts import Principal
 from services.domain.contract import LOG_FILE
+from services.domain.diagnosis import diagnose
+from services.domain.findings import Case
 from services.errors import NotFound
 from services.files import CHUNK, open_below
+from services.line_index import index_of
+from services.log_search import Match
 from services.settings import Settings
 from services.store.engine import Store
 
-__all__ = ["Excerpt", "open_log", "search_log", "tail_log"]
+__all__ = [
+    "Excerpt",
+    "Matches",
+    "Page",
+    "Trouble",
+    "find_lines",
+    "find_trouble",
+    "open_log",
+    "read_lines",
+    "search_log",
+    "tail_log",
+]
 
 _MOST_TAIL = 8 * 2**20  # bytes of an answer, however long the lines are
 _MOST_SEARCHED = 512 * 2**20  # bytes, from the end: a second or so
-_LONGEST_LINE = 64 * 1024
+_LONGEST_SHOWN = 10_000  # bytes of one line
 
 
 @dataclass(frozen=True)
@@ -76,25 +89,99 @@ def search_log(
         return Excerpt(number, "", False)
     with file:
         size = file.seek(0, os.SEEK_END)
-        start = file.seek(max(0, size - _MOST_SEARCHED))
-        wanted = text.casefold()
-        found: deque[str] = deque(maxlen=lines)
-        for line in _lines(file, size - start):
-            if wanted in line.casefold():
-                found.append(line)
-    return Excerpt(number, "\n".join([*found, ""]) if found else "", start > 0)
+        found = log_search.search_back(file, index_of(file), size, text, None, lines, _MOST_SEARCHED)
+    shown = "".join(f"{match.text}\n" for match in found.matches)
+    return Excerpt(number, shown, not found.is_complete and len(found.matches) < lines)
 
 
-def _lines(file: BinaryIO, size: int) -> Iterator[str]:
-    """Lines without their ends, at most `size` bytes of them; a longer line than _LONGEST_LINE comes in pieces."""
-    left, rest = size, b""
-    while left and (chunk := file.read(min(CHUNK, left))):
-        left -= len(chunk)
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line.decode(errors="replace")
-        if len(rest) > _LONGEST_LINE:
-            yield rest.decode(errors="replace")
-            rest = b""
-    if rest:
-        yield rest.decode(errors="replace")
+@dataclass(frozen=True)
+class Page:
+    """Lines of a log from line `first` on; `is_whole`: the last of them is written to its end."""
+
+    attempt: int
+    bytes: int
+    total_lines: int
+    first: int
+    lines: list[str]
+    is_whole: bool
+
+
+def read_lines(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    job_id: int,
+    attempt: int | None,
+    first: int | None,
+    count: int,
+) -> Page:
+    """`count` lines from line `first` on, or the last ones (None). Fewer, where they are very long."""
+    number, file = open_log(store, settings, principal, job_id, attempt)
+    if file is None:
+        return Page(number, 0, 0, first or 1, [], True)
+    with file:
+        index, size = index_of(file), file.seek(0, os.SEEK_END)
+        total = index.total(file, size)
+        begin = max(1, total - count + 1) if first is None else first
+        start = index.start_of(file, begin, size)
+        end = min(index.start_of(file, begin + count, size), start + _MOST_TAIL)
+        data = os.pread(file.fileno(), end - start, start)
+    lines = data.split(b"\n")
+    is_whole = lines[-1] == b""
+    shown = [line[:_LONGEST_SHOWN].decode(errors="replace") for line in (lines[:-1] if is_whole else lines)]
+    return Page(number, size, total, begin, shown, is_whole)
+
+
+@dataclass(frozen=True)
+class Matches:
+    attempt: int
+    matches: list[Match]
+    is_complete: bool  # there are no more that way
+
+
+def find_lines(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    job_id: int,
+    attempt: int | None,
+    text: str,
+    after: int | None,
+    before: int | None,
+    limit: int,
+) -> Matches:
+    """Lines that hold `text` in any case: the first behind `after`, or else the last before `before` (or the end)."""
+    number, file = open_log(store, settings, principal, job_id, attempt)
+    if file is None:
+        return Matches(number, [], True)
+    with file:
+        index, size = index_of(file), file.seek(0, os.SEEK_END)
+        if after is not None:
+            found = log_search.search_on(file, index, size, text, after, limit, _MOST_SEARCHED)
+        else:
+            found = log_search.search_back(file, index, size, text, before, limit, _MOST_SEARCHED)
+    return Matches(number, found.matches, found.is_complete)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why an attempt ended, with the lines of its log that tell."""
+
+    attempt: int
+    diagnosis: str | None
+    message: str | None
+    lines: list[dict[str, Any]]  # {"line", "text"}
+
+
+def find_trouble(store: Store, settings: Settings, principal: Principal, job_id: int, attempt: int | None) -> Trouble:
+    """As its end was read; from the log itself where that was not kept."""
+    with store.reading() as session:
+        ended = queries.visible_attempt(session, principal, job_id, attempt)
+    kept = None if ended.finding is None else ended.finding["evidence"]
+    if kept is None and ended.ended_at is not None and ended.exit_status != 0:
+        _, file = open_log(store, settings, principal, job_id, ended.number)
+        if file is not None:
+            with file:
+                finding = diagnose(Case(ended.exit_status, iter(lambda: file.read(CHUNK), b"")))
+            kept = finding.to_dict()["evidence"]
+    return Trouble(ended.number, ended.diagnosis, ended.message, kept or [])

@@ -13,9 +13,9 @@ from services.clock import utc_now
 from services.domain import catalogue
 from services.domain.states import FINAL, State
 from services.errors import NotFound
-from services.store import accounts, attempts, jobs, listing, metrics
+from services.store import accounts, attempts, events, jobs, listing, metrics
 from services.store.engine import Store
-from services.store.models import Attempt, Job
+from services.store.models import Attempt, Event, Job
 
 __all__ = [
     "EventPage",
@@ -29,9 +29,11 @@ __all__ = [
     "list_jobs",
     "list_models",
     "list_queue",
+    "may_see",
     "show_attempt",
     "show_job",
     "show_metrics",
+    "views_of",
     "visible_attempt",
     "visible_job",
 ]
@@ -50,11 +52,22 @@ def job_views(session: Session, found: Sequence[Job]) -> list[dict[str, Any]]:
     return [views.job_view(job, owners[job.owner_id], positions.get(job.id), step_times.get(job.id)) for job in found]
 
 
+def views_of(session: Session, job_ids: Collection[int]) -> list[tuple[Job, dict[str, Any]]]:
+    """Those of these jobs that there are, each as it is shown."""
+    found = listing.by_numbers(session, job_ids) if job_ids else []
+    return list(zip(found, job_views(session, found) if found else [], strict=True))
+
+
+def may_see(principal: Principal, owner_id: int) -> bool:
+    """Whether this one may see the jobs of `owner_id`. Everybody on the team sees every job."""
+    return Scope.READ in principal.scopes
+
+
 def visible_job(session: Session, principal: Principal, job_id: int) -> Job:
-    """The job, if this one may see it; raises NotFound. Everybody on the team sees every job."""
+    """The job, if this one may see it; raises NotFound."""
     principal.require(Scope.READ)
     job = jobs.get(session, job_id)
-    if job is None:
+    if job is None or not may_see(principal, job.owner_id):
         raise NotFound(f"there is no job {job_id}")
     return job
 
@@ -146,28 +159,22 @@ def _columns(buckets: Sequence[metrics.Bucket]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class EventPage:
-    items: list[dict[str, Any]]
-    is_over: bool  # the job has ended, and nothing will follow these
+    items: list[Event]
+    owner_id: int
+    has_ended: bool  # the job
+    is_over: bool  # it has ended, and nothing will follow these
 
 
-def list_events(store: Store, principal: Principal, job_id: int, after: int, limit: int) -> EventPage:
-    """What happened after the event numbered `after`, oldest first."""
+def list_events(
+    store: Store, principal: Principal, job_id: int, after: int, limit: int, until: int | None = None
+) -> EventPage:
+    """What happened to a job after the event numbered `after`, oldest first."""
     with store.reading() as session:
         job = visible_job(session, principal, job_id)
-        found = listing.events_after(session, job_id, after, limit)
-        items = [
-            {
-                "id": event.id,
-                "job": event.job_id,
-                "attempt": event.attempt,
-                "kind": event.kind,
-                "at": views.stamp(event.at),
-                "data": event.data,
-            }
-            for event in found
-        ]
+        found = events.of_job_after(session, job_id, after, limit, until)
         # The state was read before the events: a job that was over then has nothing to add to them.
-        return EventPage(items, job.state in FINAL and len(found) < limit)
+        has_ended = job.state in FINAL
+        return EventPage(list(found), job.owner_id, has_ended, has_ended and len(found) < limit)
 
 
 def list_devices(store: Store, principal: Principal) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import adoption, growing, planning, waiting
+from services import adoption, growing, outbox, planning, waiting
 from services.adoption import Start
 from services.clock import utc_now
 from services.domain import planner, probing
@@ -204,11 +204,14 @@ def _fit_to(look: _Look, job: Job) -> bool:
         adoption.adopt_while_queued(job, decision, room.total_bytes)
         job.version += 1
         events.add(look.session, job.id, "planned", look.now, summary=decision.summary)
+        how = {"summary": decision.summary, "changes": job.planned["changes"], "plan": job.plan}
+        outbox.tell(look.session, job, outbox.Kind.REPLANNED, look.now, **how)
         return True
     job.state = advance(State(job.state), Verb.FAIL)
     job.reason, job.finished_at = decision.reason, look.now
     job.version += 1
     events.add(look.session, job.id, "state", look.now, state=job.state, reason=job.reason)
+    outbox.tell_end(look.session, job, look.now)
     return False
 
 

@@ -52,8 +52,11 @@ class Settings:
     max_upload_mb: int = 4096
     max_steps: int = 10_000_000
     max_jobs_per_user: int = 500  # queued, running or paused at one time
+    max_streams: int = 1000  # of events, open at one time
+    webhook_private: bool = False  # webhooks may lead to private and loopback addresses
     trainer: str = ""  # the command that trains an attempt directory
     log_level: str = "info"
+    log_json: bool = False  # the api's log: a JSON object a line
 
     def __post_init__(self) -> None:
         home = Path(self.home).absolute()

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import planning, queries
+from services import outbox, planning, queries
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
@@ -100,6 +100,7 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
     events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
     if job.state == State.FAILED:
         events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
+        outbox.tell_end(session, job, now)
     return job
 
 

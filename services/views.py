@@ -9,7 +9,7 @@ from services.domain.contract import Reason
 from services.domain.states import State
 from services.store.models import Attempt, Device, Job
 
-__all__ = ["attempt_view", "device_view", "job_view", "model_view", "stamp", "stamp_of"]
+__all__ = ["attempt_view", "device_view", "eta_s", "job_view", "model_view", "stamp", "stamp_of"]
 
 
 def stamp(moment: datetime.datetime | None) -> str | None:
@@ -42,7 +42,7 @@ def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | N
         "progress": {
             "step": job.step,
             "steps": job.steps,
-            "eta_s": round(max(0, job.steps - job.step) * step_s, 1) if running and step_s is not None else None,
+            "eta_s": eta_s(job.step, job.steps, step_s) if running else None,
         },
         "current_attempt": job.attempts if running else None,
         "attempts": job.attempts,
@@ -59,6 +59,10 @@ def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | N
             **{name: f"{here}/{name}" for name in ("attempts", "metrics", "logs", "events", "artifacts")},
         },
     }
+
+
+def eta_s(step: int, steps: int, step_s: float | None) -> float | None:
+    return None if step_s is None else round(max(0, steps - step) * step_s, 1)
 
 
 def attempt_view(attempt: Attempt) -> dict[str, Any]:

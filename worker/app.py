@@ -20,7 +20,7 @@ from services.store import devices as device_rows
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
 from services.warm_up import warm_up
-from worker import places
+from worker import places, webhooks
 from worker.devices import DeviceReading, Devices, family, others, parse_devices
 from worker.dispatch import dispatch
 from worker.places import Running
@@ -164,7 +164,10 @@ class Look(bootsteps.StartStopStep):  # type: ignore[misc]
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
-        threading.Thread(target=_worker().look_regularly, args=[_stopped], name="look", daemon=True).start()
+        worker = _worker()
+        threading.Thread(target=worker.look_regularly, args=[_stopped], name="look", daemon=True).start()
+        sending = [worker.store, worker.settings, _stopped]
+        threading.Thread(target=webhooks.deliver_regularly, args=sending, name="webhooks", daemon=True).start()
 
     def stop(self, parent: Any) -> None:
         _stopped.set()

@@ -1,33 +1,37 @@
-"""A job's events as they happen, for EventSource and for curl."""
+"""What happens, as it happens, for EventSource and for curl."""
 
 import asyncio
-import json
+import random
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic.json_schema import SkipJsonSchema
 from starlette.concurrency import run_in_threadpool
 
-from api.context import LARGEST_ID, Caller, Context, Here, JobId
+from api.broadcast import PAGE, Broadcaster, Subscription, Told
+from api.context import LARGEST_ID, Caller, Here, JobId
+from api.event_stream import EventStream
 from api.problems import documented
 from services import queries
 from services.accounts import Principal
-from services.errors import TooMany
+from services.clock import utc_now
+from services.domain.states import FINAL
+from services.news import News, of_event
 from services.queries import EventPage
+from services.store.engine import Store
 
 router = APIRouter(tags=["events"])
 
-_BATCH = 200
-_MOST_STREAMS = 200  # each asks the database once a second
-LOOK_EVERY_S = 1.0
 KEEP_ALIVE_S = 15.0
-LONGEST_S = 600.0  # then the client comes again, with the last number it has seen, and its token is checked anew
-_open = 0
+LONGEST_S = 300.0  # then the client comes again, with the last number it has seen, and its token is checked anew
+MOST_REPLAYED = 20_000  # events of all jobs; who has missed more is told to read everything anew
+_RETRY = b"retry: 2000\n\n"
+_STILL_HERE = b": still here\n\n"
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events; each has a number, a kind and JSON",
+        "description": "Events; each has a kind and JSON, and a number where it is kept",
         "content": {
             "text/event-stream": {
                 "itemSchema": {
@@ -37,57 +41,132 @@ _STREAM: dict[int | str, dict[str, Any]] = {
                         "event": {"type": "string"},
                         "data": {"type": "string", "contentMediaType": "application/json"},
                     },
-                    "required": ["id", "event", "data"],
+                    "required": ["event", "data"],
                 }
             }
         },
     }
 }
+_SEEN: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
+LastEventId = Annotated[
+    int | SkipJsonSchema[None], Header(ge=0, le=LARGEST_ID, description="the last one seen: those after it are sent")
+]
 
 
-class EventStream(StreamingResponse):
-    media_type = "text/event-stream"
+@router.get("/events", response_class=Response, responses={**_STREAM, **documented(429)})
+async def follow_all(
+    request: Request,
+    caller: Caller,
+    last_event_id: LastEventId = None,
+    since: Annotated[
+        int | None, Query(ge=0, le=LARGEST_ID, description="as Last-Event-ID, which goes before it")
+    ] = None,
+) -> EventStream:
+    """What happens to all jobs that you may see, their progress, the queue and the devices.
+
+    It starts now, with `hello`, or after the event that you have seen last.
+    """
+    broadcaster: Broadcaster = request.app.state.broadcaster
+    member = await broadcaster.join(caller)
+    after = since if last_event_id is None else last_event_id
+    return EventStream(_all(broadcaster, member, after), member.cut, lambda: broadcaster.leave(member))
 
 
-@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **documented(404, 429)})
+async def _all(broadcaster: Broadcaster, member: Subscription, after: int | None) -> AsyncIterator[bytes]:
+    position = member.position or 0
+    yield _RETRY
+    if after is not None and position < after <= await broadcaster.newest():
+        member.seen = after  # another process has told him more than this one has read so far
+        yield _newest("hello", position)
+    elif after is None or after > position or position - after > MOST_REPLAYED:
+        if after is not None:
+            yield _newest("reset", position, position)
+        yield _newest("hello", position, position)
+    else:
+        # Without the number: cut off now, he must come back for what he has missed.
+        yield _newest("hello", position)
+        async for told in broadcaster.replay(member, after):
+            if text := member.text(told):
+                yield text
+    async for come in _live(member):
+        if text := _text(member, come):
+            yield text
+
+
+def _newest(kind: str, position: int, number: int | None = None) -> bytes:
+    return Told.of(News(kind, {"newest": position}, utc_now(), number)).text
+
+
+@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **_SEEN, **documented(404, 429)})
 async def follow(
     job_id: JobId,
+    request: Request,
     here: Here,
     caller: Caller,
-    last_event_id: Annotated[
-        int, Header(ge=0, le=LARGEST_ID, description="the last one seen: those after it are sent")
-    ] = 0,
-) -> EventStream:
-    """What has happened, then what happens, until the job has ended. Reconnecting with Last-Event-ID misses nothing."""
-    if _open >= _MOST_STREAMS:
-        raise TooMany(f"{_MOST_STREAMS} event streams are open, which is the limit; try again later")
-    first = await run_in_threadpool(queries.list_events, here.store, caller, job_id, last_event_id, _BATCH)
-    return EventStream(_stream(here, caller, job_id, last_event_id, first))
+    last_event_id: LastEventId = None,
+) -> Response:
+    """What has happened, then what happens, until the job has ended. Reconnecting with Last-Event-ID misses nothing.
+
+    Where the job has ended and you have seen it all, 204 tells EventSource not to come again.
+    """
+    broadcaster: Broadcaster = request.app.state.broadcaster
+    seen = last_event_id or 0
+    page = await run_in_threadpool(queries.list_events, here.store, caller, job_id, seen, PAGE)
+    if page.is_over and not page.items and last_event_id is not None:
+        return Response(status_code=204)
+    if page.has_ended:
+        return EventStream(_past(here.store, caller, job_id, page))
+    member = await broadcaster.join(caller, job_id)
+    return EventStream(_job(broadcaster, member, seen), member.cut, lambda: broadcaster.leave(member))
 
 
-async def _stream(here: Context, caller: Principal, job_id: int, after: int, page: EventPage) -> AsyncIterator[str]:
-    global _open
-    _open += 1
-    try:
-        ends = time.monotonic() + LONGEST_S
-        heard = time.monotonic()
-        yield "retry: 2000\n\n"
-        while True:
-            for event in page.items:
-                after = event["id"]
-                heard = time.monotonic()
-                yield _write(event)
-            if page.is_over or time.monotonic() >= ends:
-                return
-            if len(page.items) < _BATCH:
-                await asyncio.sleep(LOOK_EVERY_S)
-            if time.monotonic() - heard >= KEEP_ALIVE_S:
-                heard = time.monotonic()
-                yield ": still here\n\n"
-            page = await run_in_threadpool(queries.list_events, here.store, caller, job_id, after, _BATCH)
-    finally:
-        _open -= 1
+async def _past(store: Store, caller: Principal, job_id: int, page: EventPage) -> AsyncIterator[bytes]:
+    """All there is of a job that has ended."""
+    yield _RETRY
+    while True:
+        for event in page.items:
+            yield Told.of(of_event(event, page.owner_id)).text
+        if page.is_over:
+            return
+        page = await run_in_threadpool(queries.list_events, store, caller, job_id, page.items[-1].id, PAGE)
 
 
-def _write(event: dict[str, Any]) -> str:
-    return f"id: {event['id']}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
+async def _job(broadcaster: Broadcaster, member: Subscription, seen: int) -> AsyncIterator[bytes]:
+    member.seen = seen
+    yield _RETRY
+    async for told in broadcaster.replay(member, seen):
+        if text := member.text(told):
+            yield text
+        if _is_last(told):
+            return
+    async for come in _live(member):
+        if text := _text(member, come):
+            yield text
+        if come is not None and _is_last(come):
+            return
+
+
+def _is_last(told: Told) -> bool:
+    return told.news.kind == "state" and told.news.data.get("state") in FINAL
+
+
+def _text(member: Subscription, told: Told | None) -> bytes | None:
+    return _STILL_HERE if told is None else member.text(told)
+
+
+async def _live(member: Subscription) -> AsyncIterator[Told | None]:
+    """What comes, until the stream has been open for long enough; None where nothing came for a while."""
+    lasts = LONGEST_S * random.uniform(0.8, 1.0)  # all who came at once must not come back at once
+    expires = member.principal.expires_at
+    if expires is not None:
+        lasts = min(lasts, (expires - utc_now()).total_seconds())
+    ends = time.monotonic() + lasts
+    while (left := ends - time.monotonic()) > 0:
+        try:
+            told = await asyncio.wait_for(member.queue.get(), min(KEEP_ALIVE_S, left))
+        except TimeoutError:
+            yield None
+            continue
+        if told is None:
+            return
+        yield told

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
-from api.answers import Artifacts
-from api.context import Caller, Here, JobId
+from api.answers import Artifacts, LogLines, LogMatches, LogTrouble
+from api.context import LARGEST_ID, Caller, Here, JobId
 from api.problems import documented
 from api.streams import OTHER, TEXT, attachment, file_response, media_type_of
 from services import artifacts, logs
@@ -14,6 +14,7 @@ from services.logs import Excerpt
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["files"], responses=documented(404))
 
+Attempt = Annotated[int | None, Query(ge=1, le=1000, description="none: the newest")]
 _MATCHES = 1000  # lines, where a search does not say how many
 _KINDS = (OTHER, "image/png", "image/jpeg", "application/gzip", "text/plain")
 _FILE: dict[int | str, dict[str, Any]] = {
@@ -23,13 +24,22 @@ _FILE: dict[int | str, dict[str, Any]] = {
     }
 }
 
+_PART: dict[int | str, dict[str, Any]] = {
+    206: {
+        "description": "The part that `Range` asked for",
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _KINDS},
+    },
+    **documented(416),
+}
 
-@router.get("/logs", response_class=PlainTextResponse)
+
+@router.get("/logs", response_class=PlainTextResponse, responses=_PART)
 def read_log(
     job_id: JobId,
     here: Here,
     caller: Caller,
-    attempt: Annotated[int | None, Query(ge=1, le=1000, description="none: the newest")] = None,
+    request: Request,
+    attempt: Attempt = None,
     tail: Annotated[int | None, Query(ge=1, le=10_000, description="only the last lines")] = None,
     q: Annotated[
         str | None, Query(min_length=1, max_length=200, description="only lines that hold this, in any case")
@@ -49,8 +59,50 @@ def read_log(
     size = file.seek(0, 2)
     file.seek(0)
     return file_response(
-        file, size, TEXT, {"Downshift-Attempt": str(number), **attachment(f"job-{job_id}-attempt-{number}.log")}
+        request,
+        file,
+        size,
+        TEXT,
+        {"Downshift-Attempt": str(number), **attachment(f"job-{job_id}-attempt-{number}.log")},
     )
+
+
+@router.get("/logs/lines", response_model=LogLines)
+def read_log_lines(
+    job_id: JobId,
+    here: Here,
+    caller: Caller,
+    attempt: Attempt = None,
+    first: Annotated[
+        int | None, Query(alias="from", ge=1, le=LARGEST_ID, description="a line's number; none: the last lines")
+    ] = None,
+    lines: Annotated[int, Query(ge=1, le=5000, description="how many")] = 500,
+) -> Any:
+    """Lines of a log by their numbers. Each is shown up to 10,000 bytes; very many long ones are cut off together."""
+    return logs.read_lines(here.store, here.settings, caller, job_id, attempt, first, lines)
+
+
+@router.get("/logs/search", response_model=LogMatches)
+def search_log(
+    job_id: JobId,
+    here: Here,
+    caller: Caller,
+    q: Annotated[str, Query(min_length=1, max_length=200, description="a text, in any case")],
+    attempt: Attempt = None,
+    after: Annotated[
+        int | None, Query(ge=0, le=LARGEST_ID, description="the next ones behind this line; goes before `before`")
+    ] = None,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="the last ones before this line")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Any:
+    """Lines that hold a text, with their numbers, in the log's order. Without `after` and `before`: the last ones."""
+    return logs.find_lines(here.store, here.settings, caller, job_id, attempt, q, after, before, limit)
+
+
+@router.get("/logs/error", response_model=LogTrouble)
+def show_trouble(job_id: JobId, here: Here, caller: Caller, attempt: Attempt = None) -> Any:
+    """The lines that tell why the attempt ended: where to jump to."""
+    return logs.find_trouble(here.store, here.settings, caller, job_id, attempt)
 
 
 def _excerpt(excerpt: Excerpt) -> PlainTextResponse:
@@ -66,13 +118,14 @@ def list_artifacts(job_id: JobId, here: Here, caller: Caller) -> Any:
     return artifacts.list_artifacts(here.store, here.settings, caller, job_id)
 
 
-@router.get("/artifacts/{name:path}", response_class=Response, responses=_FILE)
+@router.get("/artifacts/{name:path}", response_class=Response, responses={**_FILE, **_PART})
 def read_artifact(
     job_id: JobId,
     name: Annotated[str, Path(max_length=1024, examples=[artifacts.EXPORT_ARCHIVE])],
+    request: Request,
     here: Here,
     caller: Caller,
-) -> StreamingResponse:
+) -> Response:
     if name == artifacts.EXPORT_ARCHIVE:
         pieces = artifacts.stream_export(here.store, here.settings, caller, job_id)
         return StreamingResponse(
@@ -80,4 +133,4 @@ def read_artifact(
         )
     found = artifacts.open_artifact(here.store, here.settings, caller, job_id, name)
     kind = media_type_of(name)
-    return file_response(found.file, found.bytes, kind, {} if kind.startswith("image/") else attachment(name))
+    return file_response(request, found.file, found.bytes, kind, {} if kind.startswith("image/") else attachment(name))

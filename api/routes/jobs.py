@@ -2,16 +2,16 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from api import cursors
 from api.answers import Estimate, Job, Jobs
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
+from api.etags import IfMatch, etag, version_of
 from api.problems import documented
 from services import estimate, lifecycle, queries, submission
 from services.domain.states import State
-from services.errors import Conflict, Fault, Invalid
 from services.submission import Submitted
 
 router = APIRouter(tags=["jobs"])
@@ -76,7 +76,7 @@ def show_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> A
 
 def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[str, Any]:
     job = queries.show_job(here.store, caller, job_id)
-    response.headers["ETag"] = f'"{job["version"]}"'
+    response.headers["ETag"] = etag(job["version"])
     return job
 
 
@@ -87,26 +87,11 @@ def edit_job(
     response: Response,
     here: Here,
     caller: Caller,
-    if_match: Annotated[
-        str | None, Header(max_length=64, description="the ETag that you have seen", examples=['"1"'])
-    ] = None,
+    if_match: IfMatch = None,
 ) -> Any:
     """Change name, notes or priority. With `If-Match`, only if nobody has changed the job since you read it."""
-    lifecycle.edit(here.store, caller, job_id, body.as_request(), _version(if_match))
+    lifecycle.edit(here.store, caller, job_id, body.as_request(), version_of(if_match))
     return _shown(here, caller, job_id, response)
-
-
-def _version(if_match: str | None) -> int | None:
-    """Raises Conflict for a tag that is none of ours: it cannot be the newest."""
-    if if_match is None or if_match.strip() == "*":
-        return None
-    tag = if_match.strip()
-    if "," in tag:
-        raise Invalid([Fault("If-Match", "one ETag, or *")])
-    number = tag.strip('"')
-    if not (tag == f'"{number}"' and number.isascii() and number.isdecimal()):
-        raise Conflict("version_mismatch", f"{tag} is not the ETag of this job: read it again")
-    return int(number)
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=_CHANGES)

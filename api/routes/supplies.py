@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
-from api.answers import Checkpoints, Dataset, Datasets, Devices, Models, Queue
+from api.answers import Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
 from api.context import Caller, Here
 from api.problems import documented
-from services import materials, queries
+from services import device_history, materials, queries
 
 router = APIRouter(tags=["supplies"])
 
@@ -38,6 +38,19 @@ def list_checkpoints(here: Here, caller: Caller) -> Any:
 def list_devices(here: Here, caller: Caller) -> Any:
     """GPUs and CPU slots, as their hosts saw them last."""
     return {"items": queries.list_devices(here.store, caller)}
+
+
+@router.get("/devices/{host}/{key}/history", response_model=DeviceHistory, responses=documented(404))
+def show_history(
+    host: Annotated[str, Path(max_length=64, examples=["box"])],
+    key: Annotated[str, Path(max_length=32, examples=["gpu-0"])],
+    here: Here,
+    caller: Caller,
+    hours: Annotated[int, Query(ge=1, le=device_history.KEPT_HOURS)] = 6,
+    max_points: Annotated[int, Query(ge=10, le=5000)] = 500,
+) -> Any:
+    """What a device was like in the last hours; its id is `host/key`. A day is kept, a moment every 20 seconds."""
+    return device_history.show(here.store, caller, f"{host}/{key}", hours, max_points)
 
 
 @router.get("/queue", response_model=Queue)

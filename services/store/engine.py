@@ -18,6 +18,7 @@ __all__ = ["Store", "StoreUnavailable", "make_engine"]
 
 _BUSY_MS = 15_000
 _WRITES = "downshift_writes"
+_TIMEOUTS_MS = {"statement_timeout": 30_000, "lock_timeout": 15_000, "idle_in_transaction_session_timeout": 60_000}
 
 
 class StoreUnavailable(Exception):
@@ -72,8 +73,8 @@ def make_engine(url: str) -> Engine:
     if backend == "sqlite":
         return _sqlite(url, address.database)
     if backend == "postgresql":
-        # A query that hangs must not hold a supervisor's heartbeat up for ever.
-        timeouts = {"connect_timeout": 5, "options": "-c statement_timeout=30000 -c lock_timeout=15000"}
+        # A query that hangs must not hold a supervisor's heartbeat up for ever, nor a stopped process everybody else.
+        timeouts = {"connect_timeout": 5, "options": " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS_MS.items())}
         return create_engine(
             address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10, connect_args=timeouts
         )

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from services.store.models import Metric
 
-__all__ = ["Bucket", "Value", "names_of_job", "record", "series", "series_of_attempt"]
+__all__ = ["Bucket", "Value", "names_of_job", "newest_value", "record", "series", "series_of_attempt"]
 
 _ROWS = 1000  # per statement: both databases bound the parameters of one
 
@@ -78,6 +78,11 @@ def series(session: Session, job_id: int, names: Sequence[str], max_points: int)
 def series_of_attempt(session: Session, job_id: int, attempt: int, name: str, max_points: int) -> Sequence[Bucket]:
     """As `series`, of one metric in one attempt."""
     return _buckets(session, max_points, Metric.job_id == job_id, Metric.name == name, Metric.attempt == attempt)
+
+
+def newest_value(session: Session, job_id: int, attempt: int, name: str) -> float | None:
+    mine = (Metric.job_id == job_id, Metric.name == name, Metric.attempt == attempt)
+    return session.scalar(select(Metric.value).where(*mine).order_by(Metric.step.desc()).limit(1))
 
 
 def _buckets(session: Session, max_points: int, *mine: ColumnElement[bool]) -> Sequence[Bucket]:

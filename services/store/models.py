@@ -12,7 +12,9 @@ __all__ = [
     "Attempt",
     "AuditEntry",
     "Base",
+    "Delivery",
     "Device",
+    "DevicePast",
     "Event",
     "IdempotencyKey",
     "Job",
@@ -21,6 +23,7 @@ __all__ = [
     "Metric",
     "Token",
     "User",
+    "Webhook",
 ]
 
 NAMING = {
@@ -126,6 +129,7 @@ class Job(Base):
 
 class Attempt(Base):
     __tablename__ = "attempts"
+    __table_args__ = (Index("ix_attempts_diagnosis", "diagnosis"),)
 
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -176,6 +180,22 @@ class Device(Base):
     problem: Mapped[str | None]  # why nothing starts on it
     baseline_bytes: Mapped[int | None]  # used by others when our last job was given it; None: it is clean
     seen_at: Mapped[datetime.datetime]
+
+
+class DevicePast(Base):
+    """A device as it was at a moment of the last hours."""
+
+    __tablename__ = "device_history"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    device_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    at: Mapped[datetime.datetime] = mapped_column(primary_key=True, index=True)
+    total_bytes: Mapped[int]
+    ours_bytes: Mapped[int]
+    others_bytes: Mapped[int]
+    utilisation: Mapped[int | None] = mapped_column(Integer)
+    temperature: Mapped[int | None] = mapped_column(Integer)
+    job_id: Mapped[int | None]
 
 
 class Lease(Base):
@@ -255,6 +275,43 @@ class IdempotencyKey(Base):
     location: Mapped[str | None]
     body: Mapped[dict[str, Any]]
     created_at: Mapped[datetime.datetime] = mapped_column(index=True)
+
+
+class Webhook(Base):
+    """Where a user wants to be told. The secret signs what is sent, so it cannot be kept as a digest."""
+
+    __tablename__ = "webhooks"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)
+    url: Mapped[str]
+    kinds: Mapped[list[Any]]
+    secret: Mapped[str] = mapped_column(String(64))
+    version: Mapped[int] = mapped_column(Integer, default=1)
+    created_at: Mapped[datetime.datetime]
+    failing_since: Mapped[datetime.datetime | None]
+    disabled_at: Mapped[datetime.datetime | None]
+    disabled_reason: Mapped[str | None]
+
+
+class Delivery(Base):
+    """A message to a webhook. `next_at`: when it is tried next; None: never again."""
+
+    __tablename__ = "deliveries"
+    __table_args__ = (Index("ix_deliveries_webhook_id_id", "webhook_id", "id"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id"))
+    message_id: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column(String(32))
+    job_id: Mapped[int | None]
+    body: Mapped[str]
+    created_at: Mapped[datetime.datetime]
+    tries: Mapped[int] = mapped_column(Integer, default=0)
+    next_at: Mapped[datetime.datetime | None] = mapped_column(index=True)
+    sent_at: Mapped[datetime.datetime | None]
+    status: Mapped[int | None] = mapped_column(Integer)  # the answer's
+    error: Mapped[str | None]
 
 
 class AuditEntry(Base):

@@ -1,14 +1,19 @@
 """The stream of a job's events."""
 
+import datetime
 import json
 from typing import Any
 
 import pytest
 
+from api import broadcast
+from api.broadcast import Broadcaster
 from api.routes import events as route
+from services import accounts
 from services.clock import utc_now
 from services.domain.states import State
 from services.store import events
+from services.store.models import Token
 from tests.api.service import Service, expect_problem
 
 
@@ -36,7 +41,7 @@ def test_the_last_event_seen_is_where_it_goes_on(service: Service) -> None:
 
 
 def test_more_than_one_batch_is_told_once_and_in_order(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route, "_BATCH", 7)
+    monkeypatch.setattr(route, "PAGE", 7)
     job = service.job(state=State.CANCELLED)
     with service.store.transaction() as session:
         for number in range(20):
@@ -48,7 +53,7 @@ def test_more_than_one_batch_is_told_once_and_in_order(service: Service, monkeyp
 def test_what_happens_meanwhile_is_told_and_the_stream_has_an_end(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(route, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(broadcast, "LOOK_EVERY_S", 0.01)
     monkeypatch.setattr(route, "LONGEST_S", 0.3)
     monkeypatch.setattr(route, "KEEP_ALIVE_S", 0.05)
     job = service.job()
@@ -63,6 +68,62 @@ def test_wrong_questions_are_refused(service: Service) -> None:
     expect_problem(service.get(f"/v1/jobs/{job}/events", headers={"Last-Event-ID": "x"}), 422)
 
 
-def test_there_is_a_limit_of_streams(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route, "_MOST_STREAMS", 0)
-    expect_problem(service.get(f"/v1/jobs/{service.job()}/events"), 429)
+@pytest.mark.parametrize("path", ["/v1/events", "/v1/jobs/1/events"])
+def test_there_is_a_limit_of_streams(service: Service, path: str) -> None:
+    assert service.job() == 1
+    service.app.state.broadcaster = Broadcaster(service.store, most=0)
+    expect_problem(service.get(path), 429)
+
+
+def test_a_job_that_has_ended_and_was_told_to_its_end_need_not_be_asked_for_again(service: Service) -> None:
+    job = service.job(attempts=2, state=State.SUCCEEDED)
+    last = parse(service.get(f"/v1/jobs/{job}/events").text)[-1]["id"]
+    assert service.get(f"/v1/jobs/{job}/events", headers={"Last-Event-ID": str(last)}).status_code == 204
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route, "LONGEST_S", 0.01)
+
+
+def kinds(text: str) -> list[str]:
+    return [line.removeprefix("event: ") for line in text.splitlines() if line.startswith("event: ")]
+
+
+@pytest.mark.usefixtures("_short")
+def test_all_jobs_events_start_now_or_after_the_one_that_is_named(service: Service) -> None:
+    for owner in ("anna", "bert"):
+        service.job(owner)
+    now = service.get("/v1/events").text
+    assert now.startswith("retry: 2000\n\nid: 2\nevent: hello\n")
+    [hello] = parse(now)
+    assert hello["data"] == {"newest": 2}
+    for options in ({"headers": {"Last-Event-ID": "1"}}, {"params": {"since": "1"}}):
+        rest = service.get("/v1/events", **options).text
+        assert kinds(rest)[:2] == ["hello", "submitted"]
+        assert [event["id"] for event in parse(rest)] == [2]  # not the hello's: cut off there, he must come back
+    both = service.get("/v1/events?since=0", headers={"Last-Event-ID": "2"})
+    assert parse(both.text) == []
+
+
+@pytest.mark.usefixtures("_short")
+def test_who_has_seen_a_number_that_never_was_or_missed_too_much_starts_anew(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(4):
+        service.job()
+    told = service.get("/v1/events", headers={"Last-Event-ID": "99"}).text
+    assert kinds(told)[:2] == ["reset", "hello"]
+    monkeypatch.setattr(route, "MOST_REPLAYED", 2)
+    told = service.get("/v1/events", headers={"Last-Event-ID": "1"}).text
+    assert kinds(told)[:2] == ["reset", "hello"]
+    assert "reset" not in kinds(service.get("/v1/events", headers={"Last-Event-ID": "2"}).text)
+
+
+def test_a_stream_does_not_outlive_its_token(service: Service) -> None:
+    made = service.post("/v1/tokens", json={"name": "short", "expires_in_days": 1}).json()["token"]
+    with service.store.transaction() as session:
+        token = session.get(Token, accounts.authenticate(service.store, made).token_id)
+        assert token is not None
+        token.expires_at = utc_now() + datetime.timedelta(seconds=0.5)
+    assert "hello" in service.get("/v1/events", by=made).text  # it has an end

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 import signal
 import socket
@@ -71,7 +72,7 @@ def test_it_says_what_to_do_where_the_tables_are_missing(tmp_path: Path) -> None
 
 
 def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_path: Path) -> None:
-    settings = dataclasses.replace(service.settings, bind=f"127.0.0.1:{free_port()}")
+    settings = dataclasses.replace(service.settings, bind=f"127.0.0.1:{free_port()}", log_json=True)
     log = tmp_path / "api.log"
     job, token = service.job(), service.tokens["anna"]
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -87,5 +88,11 @@ def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_pa
         listening = client.send(client.build_request("GET", f"/v1/jobs/{job}/events", headers=headers), stream=True)
         assert next(listening.iter_lines()) == "retry: 2000"
     lines = log.read_text().splitlines()
-    assert any("GET /v1/jobs 401" in line for line in lines), lines
+    seen = [json.loads(line) for line in lines]
+    asked = [
+        (line["method"], line["path"], line["status"], line["user"]) for line in seen if line["logger"] == "api.access"
+    ]
+    assert ("GET", "/v1/jobs", 401, "-") in asked
+    assert ("GET", "/v1/jobs", 200, "anna") in asked
     assert token not in log.read_text()
+    assert "Cancel 1 running task" not in log.read_text()  # the stream was ended, not waited for

@@ -2,10 +2,12 @@
 
 import pytest
 
+from services import device_reports
 from services.domain import catalogue
 from services.domain.states import State
 from services.store import migrate
 from tests.api.service import Service, expect_problem
+from tests.desk import GB, gpu
 
 
 def test_models_are_the_catalogue(service: Service) -> None:
@@ -108,3 +110,13 @@ def test_the_documentation_lists_every_operation(service: Service) -> None:
     page = service.get("/docs", by=None).text
     for path in ("POST /v1/jobs", "GET /v1/jobs/{job_id}/attempts/{number}/diff", "DELETE /v1/tokens/{token_id}"):
         assert f"<code>{path}</code>" in page
+
+
+def test_a_device_s_last_hours_are_shown(service: Service) -> None:
+    device_reports.report(service.store, "box", [gpu(0, 24 * GB, 20 * GB)])
+    for path in ("/v1/devices/box/gpu-0/history", "/v1/devices/box%2Fgpu-0/history?hours=1&max_points=10"):
+        shown = service.get(path).json()
+        assert (shown["device"], shown["total_bytes"], shown["others_bytes"]) == ("box/gpu-0", 24 * GB, [4 * GB])
+        assert len(shown["at"]) == 1
+    expect_problem(service.get("/v1/devices/box/gpu-1/history"), 404)
+    expect_problem(service.get("/v1/devices/box/gpu-0/history?hours=25"), 422)

@@ -382,3 +382,14 @@ def test_what_is_left_is_what_the_trainer_wrote(desk: Desk, running: Claim) -> N
     assert (found.outcome, found.ending.message, found.killed) == (said, "record 7 is damaged", False)
     desk.conclude(running, found)
     assert desk.job(running.job_id).reason == "record 7 is damaged"
+
+
+def test_another_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, running: Claim) -> None:
+    desk.ran_out(running, 3 * GB)
+    job = desk.job(running.job_id)
+    [told] = desk.events(running.job_id, "replanned")
+    assert told["plan"] == job.plan != job.asked
+    assert told["changes"] == job.planned["changes"]
+    assert all(change["reason"] for change in told["changes"])
+    desk.conclude(again(desk), left(Diagnosis.INTERRUPTED))
+    assert len(desk.events(running.job_id, "replanned")) == 1  # the same plan again is no news

@@ -28,8 +28,11 @@ GIVEN = {
     "MAX_UPLOAD_MB": "9",
     "MAX_STEPS": "10",
     "MAX_JOBS_PER_USER": "11",
+    "MAX_STREAMS": "12",
+    "WEBHOOK_PRIVATE": "on",
     "TRAINER": "python 'a trainer.py'",
     "LOG_LEVEL": "debug",
+    "LOG_JSON": "on",
 }
 
 

@@ -1,0 +1,208 @@
+"""Events for all who listen: one task asks the database, and hands what it finds to every stream.
+
+It runs while there is somebody to tell. A stream that joins gets everything after the `position` it joined at; what
+came before that, `replay` reads. A listener that does not keep up is cut off: he comes back with the last number he
+has seen, and misses nothing.
+"""
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.concurrency import run_in_threadpool
+
+from services import queries, views
+from services.accounts import Principal
+from services.errors import TooMany
+from services.news import News, Watch, of_event
+from services.store import events
+from services.store.engine import Store
+
+__all__ = ["PAGE", "Broadcaster", "Subscription", "Told"]
+
+LOOK_EVERY_S = 0.5
+LIVE_EVERY_S = 1.0  # progress and devices
+AWAY_S = 2.0  # between two tries while the database does not answer
+MOST_WAITING = 2000  # messages for one listener
+_REMEMBERED = 2000  # events, for those who come back
+PAGE = 500
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Sees = Callable[[Principal, int], bool]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is sent, made once for all."""
+
+    news: News
+    text: bytes
+    masked: bytes | None
+
+    @classmethod
+    def of(cls, news: News) -> "Told":
+        masked = None if news.masked is None else _written(news, news.masked)
+        return cls(news, _written(news, news.data), masked)
+
+
+def _written(news: News, data: object) -> bytes:
+    """As EventSource reads it. Without a number, the listener's Last-Event-ID stays as it is."""
+    fields = {
+        "id": news.id,
+        "job": news.job_id,
+        "attempt": news.attempt,
+        "kind": news.kind,
+        "at": views.stamp(news.at),
+        "data": data,
+    }
+    head = "" if news.id is None else f"id: {news.id}\n"
+    return f"{head}event: {news.kind}\ndata: {json.dumps(fields)}\n\n".encode()
+
+
+class Subscription:
+    """What one listener is to be sent, in order. None in `queue` is the end; `cut`: it is over in mid-sentence."""
+
+    def __init__(self, principal: Principal, job_id: int | None, sees: Sees) -> None:
+        self.principal = principal
+        self.job_id = job_id
+        self.queue: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING)
+        self.cut = asyncio.Event()
+        self.position: int | None = None  # not before it has joined
+        self.seen = 0  # what has a number up to this one is not for him any more
+        self._sees = sees
+
+    def text(self, told: Told) -> bytes | None:
+        """As this listener may see it; None where it is not for him."""
+        news = told.news
+        if (self.job_id is not None and news.job_id != self.job_id) or (news.id is not None and news.id <= self.seen):
+            return None
+        if news.owner_id is None or self._sees(self.principal, news.owner_id):
+            return told.text
+        return told.masked
+
+    def put(self, told: Told | None) -> None:
+        try:
+            self.queue.put_nowait(told)
+        except asyncio.QueueFull:
+            self.cut.set()
+
+
+class Broadcaster:
+    """For one event loop. `close` ends every stream at once, and lets nobody in any more."""
+
+    def __init__(self, store: Store, most: int, sees: Sees = queries.may_see) -> None:
+        self._store = store
+        self._most = most
+        self._sees = sees
+        self._members: set[Subscription] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._started = asyncio.Event()
+        self._current: tuple[Told, ...] = ()
+        self._recent: deque[Told] = deque(maxlen=_REMEMBERED)
+        self._forgotten = 0  # the newest number that is not in _recent any more
+        self._position = 0
+        self._is_closed = False
+
+    async def join(self, principal: Principal, job_id: int | None = None) -> Subscription:
+        """Whoever joins leaves. Raises TooMany."""
+        if self._is_closed or len(self._members) >= self._most:
+            raise TooMany(f"{len(self._members)} event streams are open, and no more are let in; try again later")
+        member = Subscription(principal, job_id, self._sees)
+        self._members.add(member)
+        if self._task is None:
+            self._started = asyncio.Event()
+            self._task = asyncio.create_task(self._run())
+        try:
+            await self._started.wait()
+        except BaseException:
+            self.leave(member)
+            raise
+        member.position = self._position
+        for told in self._current:
+            if member.text(told) is not None:
+                member.put(told)
+        return member
+
+    def leave(self, member: Subscription) -> None:
+        self._members.discard(member)
+        if not self._members and self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def close(self) -> None:
+        self._is_closed = True
+        for member in self._members:
+            member.put(None)
+
+    @property
+    def streams(self) -> int:
+        return len(self._members)
+
+    async def newest(self) -> int:
+        """The newest number in the database; another process may have told it before this one."""
+        return await run_in_threadpool(self._newest)
+
+    def _newest(self) -> int:
+        with self._store.reading() as session:
+            return next(iter(events.newest(session)), 0)
+
+    async def replay(self, member: Subscription, since: int) -> AsyncIterator[Told]:
+        """What this listener has missed: after `since`, and up to the position that he joined at."""
+        assert member.position is not None
+        if since >= self._forgotten:
+            for told in [told for told in self._recent if since < (told.news.id or 0) <= member.position]:
+                yield told
+            return
+        while since < member.position:
+            page = await run_in_threadpool(self._page, member, since)
+            for told in page:
+                yield told
+            if len(page) < PAGE:
+                return
+            since = page[-1].news.id or 0
+
+    def _page(self, member: Subscription, since: int) -> list[Told]:
+        if member.job_id is None:
+            with self._store.reading() as session:
+                found = events.after(session, since, PAGE, member.position)
+            return [Told.of(of_event(event, owner_id)) for event, owner_id in found]
+        page = queries.list_events(self._store, member.principal, member.job_id, since, PAGE, member.position)
+        return [Told.of(of_event(event, page.owner_id)) for event in page.items]
+
+    async def _run(self) -> None:
+        watch = Watch(self._store, LIVE_EVERY_S)
+        self._position = self._forgotten = await self._patiently(watch.start)
+        self._recent.clear()
+        self._current = ()
+        self._started.set()
+        while True:
+            found = await self._patiently(watch.look)
+            self._current = tuple(map(Told.of, watch.current))
+            for news in found:
+                self._tell(Told.of(news))
+            if not any(news.id is not None for news in found):
+                await asyncio.sleep(LOOK_EVERY_S)
+
+    async def _patiently(self, ask: Callable[[], T]) -> T:
+        """Its answer, whenever the database gives one: listeners stay, and are told later."""
+        while True:
+            try:
+                return await run_in_threadpool(ask)
+            except Exception as error:
+                _log.warning("no look at the events for now: %s", error)
+            await asyncio.sleep(AWAY_S)
+
+    def _tell(self, told: Told) -> None:
+        if told.news.id is not None:
+            if len(self._recent) == self._recent.maxlen:
+                self._forgotten = self._recent[0].news.id or 0
+            self._recent.append(told)
+            self._position = told.news.id
+        for member in self._members:
+            if member.position is not None and member.text(told) is not None:
+                member.put(told)

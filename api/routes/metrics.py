@@ -1,0 +1,89 @@
+"""The service in numbers, for Prometheus."""
+
+from collections.abc import Iterable, Sequence
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+
+from api.broadcast import Broadcaster
+from api.context import Caller, Here
+from api.exposition import MEDIA_TYPE, Family, write
+from api.traffic import Traffic
+from services import figures
+from services.figures import Figures
+
+router = APIRouter(tags=["health"])
+
+_QUANTILES = (0.05, 0.5, 0.95)
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(request: Request, here: Here, caller: Caller) -> Response:
+    """Jobs, attempts, devices, predictions and requests, in Prometheus' text format."""
+    broadcaster: Broadcaster = request.app.state.broadcaster
+    traffic: Traffic = request.app.state.traffic
+    families = [*_families(figures.read(here.store)), _streams(broadcaster), *traffic.families()]
+    return Response(write(families), media_type=MEDIA_TYPE)
+
+
+def _streams(broadcaster: Broadcaster) -> Family:
+    return Family.of(
+        "downshift_event_streams", "gauge", "Event streams open in this process.", [({}, broadcaster.streams)]
+    )
+
+
+def _families(found: Figures) -> Iterable[Family]:
+    yield Family.of(
+        "downshift_jobs", "gauge", "Jobs by state.", [({"state": name}, count) for name, count in found.jobs.items()]
+    )
+    yield Family.of(
+        "downshift_attempts_total",
+        "counter",
+        "Attempts that have ended, by diagnosis.",
+        [({"diagnosis": name}, count) for name, count in sorted(found.attempts.items())],
+    )
+    yield Family.of(
+        "downshift_queue_oldest_seconds",
+        "gauge",
+        "How long the job has waited that waits longest; 0: none waits.",
+        [({}, found.oldest_wait_s)],
+    )
+    yield Family.of(
+        "downshift_prediction_error_ratio",
+        "gauge",
+        "Quantiles of (predicted - measured) / measured peak memory, of the newest attempts that completed.",
+        [({"quantile": str(part)}, _quantile(found.prediction_errors, part)) for part in _QUANTILES],
+    )
+    yield Family.of(
+        "downshift_predictions_compared",
+        "gauge",
+        "How many attempts those quantiles are of.",
+        [({}, len(found.prediction_errors))],
+    )
+    yield Family.of(
+        "downshift_webhook_deliveries_waiting",
+        "gauge",
+        "Messages to webhooks that are to be sent, or sent again.",
+        [({}, found.deliveries)],
+    )
+    for name, help, value in (
+        ("memory_total_bytes", "Memory of a device.", lambda device: device.total_bytes),
+        ("memory_free_bytes", "Memory of a device that is free.", lambda device: device.use.free),
+        ("memory_ours_bytes", "Memory of a device that a job of ours holds.", lambda device: device.use.ours),
+        ("memory_others_bytes", "Memory of a device that somebody else holds.", lambda device: device.use.others),
+        ("utilisation_percent", "How busy a device is.", lambda device: device.utilisation),
+        ("temperature_celsius", "How warm a device is.", lambda device: device.temperature),
+        ("usable", "1: seen lately, and nothing is wrong with it.", lambda device: int(device.is_usable)),
+        ("leased", "1: a job of ours runs on it.", lambda device: int(device.is_leased)),
+    ):
+        yield Family.of(
+            f"downshift_device_{name}",
+            "gauge",
+            help,
+            [({"device": device.id, "kind": device.kind}, value(device)) for device in found.devices],
+        )
+
+
+def _quantile(values: Sequence[float], part: float) -> float | None:
+    """The nearest that there is; None of nothing."""
+    return sorted(values)[min(len(values) - 1, int(part * len(values)))] if values else None

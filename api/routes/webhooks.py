@@ -1,0 +1,71 @@
+"""Webhooks: where you are told what becomes of your jobs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+
+from api.answers import Deliveries, Delivery, NewWebhook, Webhook, Webhooks
+from api.bodies import WebhookBody, WebhookEditBody
+from api.context import LARGEST_ID, Caller, Here
+from api.etags import IfMatch, etag, version_of
+from api.problems import documented
+from services import webhooks
+
+router = APIRouter(tags=["webhooks"])
+WebhookId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
+
+
+@router.get("/webhooks", response_model=Webhooks)
+def list_webhooks(here: Here, caller: Caller) -> Any:
+    """Your own."""
+    return {"items": webhooks.every(here.store, caller)}
+
+
+@router.post("/webhooks", status_code=201, response_model=NewWebhook, responses=documented(429))
+def create_webhook(body: WebhookBody, response: Response, here: Here, caller: Caller) -> Any:
+    """Messages are signed after the Standard Webhooks specification. The secret for that is shown this once."""
+    made, secret = webhooks.create(here.store, here.settings, caller, body.url, body.kinds)
+    response.headers["Location"] = f"/v1/webhooks/{made['id']}"
+    response.headers["ETag"] = etag(made["version"])
+    return {**made, "secret": secret}
+
+
+@router.get("/webhooks/{webhook_id}", response_model=Webhook, responses=documented(404))
+def show_webhook(webhook_id: WebhookId, response: Response, here: Here, caller: Caller) -> Any:
+    shown = webhooks.show(here.store, caller, webhook_id)
+    response.headers["ETag"] = etag(shown["version"])
+    return shown
+
+
+@router.patch("/webhooks/{webhook_id}", response_model=Webhook, responses=documented(404, 412))
+def edit_webhook(
+    webhook_id: WebhookId,
+    body: WebhookEditBody,
+    response: Response,
+    here: Here,
+    caller: Caller,
+    if_match: IfMatch = None,
+) -> Any:
+    """Change where it leads, what it is told, or whether. With `If-Match`, only if nobody has changed it meanwhile."""
+    webhooks.update(here.store, here.settings, caller, webhook_id, body.as_request(), version_of(if_match))
+    return show_webhook(webhook_id, response, here, caller)
+
+
+@router.delete("/webhooks/{webhook_id}", status_code=204, responses=documented(404))
+def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller) -> None:
+    """With all that was to be sent to it."""
+    webhooks.remove(here.store, caller, webhook_id)
+
+
+@router.post("/webhooks/{webhook_id}/test", status_code=202, response_model=Delivery, responses=documented(404, 409))
+def test_webhook(webhook_id: WebhookId, here: Here, caller: Caller) -> Any:
+    """Have a message sent that says nothing; what came of it is among the deliveries."""
+    return webhooks.test(here.store, caller, webhook_id)
+
+
+@router.get("/webhooks/{webhook_id}/deliveries", response_model=Deliveries, responses=documented(404))
+def list_deliveries(
+    webhook_id: WebhookId, here: Here, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50
+) -> Any:
+    """What was sent and what came of it, the newest first; for 30 days."""
+    return {"items": webhooks.list_deliveries(here.store, caller, webhook_id, limit)}

@@ -1,0 +1,141 @@
+"""What is new for those who watch: events of jobs, numbered and kept; and what they make of a job, the progress of
+those that run, the queue and the devices, as they are now, which nobody keeps.
+
+One `Watch` per process asks for all who listen to it, so what it costs does not depend on how many they are.
+"""
+
+import datetime
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import planning, queries, views
+from services.clock import utc_now
+from services.event_tail import EventTail
+from services.store import listing
+from services.store.engine import Store
+from services.store.models import Event
+
+__all__ = ["News", "Watch", "of_event"]
+
+_MOST_WAITING = 1000  # of the queue; who waits behind them is told nothing of his place
+
+
+@dataclass(frozen=True)
+class News:
+    """`id`: of an event that is kept. `owner_id`: whose job it is about; None: everybody's.
+
+    `masked`: what those see of it who may not see the job; None: nothing.
+    """
+
+    kind: str
+    data: dict[str, Any]
+    at: datetime.datetime
+    id: int | None = None
+    job_id: int | None = None
+    attempt: int | None = None
+    owner_id: int | None = None
+    masked: dict[str, Any] | None = None
+
+
+def of_event(event: Event, owner_id: int) -> News:
+    return News(event.kind, event.data, event.at, event.id, event.job_id, event.attempt, owner_id)
+
+
+class Watch:
+    """For one thread at a time: `start`, then `look` again and again."""
+
+    def __init__(self, store: Store, live_every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._tail = EventTail(store, clock)
+        self._live_every_s = live_every_s
+        self._clock = clock
+        self._next_live = 0.0
+        self._unsaid: list[News] = []  # read, and not told yet: the database went away in between
+        self._known: dict[tuple[str, Any], News] = {}
+        self.current: tuple[News, ...] = ()  # progress, queue and devices as they were told last, for who comes now
+
+    def start(self) -> int:
+        """From the newest event on; returns its number."""
+        self._known.clear()
+        self._unsaid.clear()
+        self.current, self._next_live = (), 0.0
+        return self._tail.start()
+
+    def look(self) -> list[News]:
+        """In the order in which it is to be told. One query where nothing is due, three where nothing is new."""
+        self._unsaid += [of_event(event, owner_id) for event, owner_id in self._tail.read()]
+        is_due = self._clock() >= self._next_live
+        if not self._unsaid and not is_due:
+            return []
+        found = [*self._unsaid]
+        with self._store.reading() as session:
+            found += self._jobs(session, {news.job_id for news in found if news.job_id is not None})
+            if any(news.kind in ("submitted", "edited", "state") for news in found):
+                found += self._queue(session)
+            if is_due:
+                self._next_live = self._clock() + self._live_every_s
+                found += [*self._progress(session), *self._devices(session)]
+        self._unsaid = []
+        self.current = tuple(self._known.values())
+        return found
+
+    def _jobs(self, session: Session, job_ids: Iterable[int]) -> list[News]:
+        """The jobs that something happened to, as they are now."""
+        return [
+            News("job", view, utc_now(), job_id=job.id, owner_id=job.owner_id)
+            for job, view in queries.views_of(session, sorted(job_ids))
+        ]
+
+    def _queue(self, session: Session) -> list[News]:
+        counts = listing.count_active(session)
+        waiting = {str(number): place for place, number in enumerate(listing.waiting(session, _MOST_WAITING), 1)}
+        return self._changed("queue", None, News("queue", {**counts, "positions": waiting}, utc_now()))
+
+    def _progress(self, session: Session) -> list[News]:
+        found, running = [], set()
+        for row in listing.running(session):
+            running.add(row.job_id)
+            data = {
+                "step": row.step,
+                "steps": row.steps,
+                "eta_s": views.eta_s(row.step, row.steps, row.step_s),
+                "phase": row.phase,
+                "saved_step": row.saved_step,
+                "measured_peak_bytes": row.peak_bytes,
+            }
+            news = News("progress", data, utc_now(), None, row.job_id, row.attempt, row.owner_id)
+            found += self._changed("progress", row.job_id, news)
+        self._forget("progress", running)
+        return found
+
+    def _devices(self, session: Session) -> list[News]:
+        now = utc_now()
+        present_since = now - datetime.timedelta(seconds=planning.PRESENT_S)
+        found, present = [], set()
+        for device, attempt, owner_id in listing.devices_with_owners(session):
+            present.add(device.id)
+            view = views.device_view(device, attempt, present_since)
+            view.pop("seen_at")
+            masked = view if attempt is None else {**view, "job": None}
+            news = News("device", view, now, owner_id=owner_id, masked=masked)
+            found += self._changed("device", device.id, news)
+        for gone in self._forget("device", present):
+            found.append(News("device", {"id": gone, "is_gone": True}, now))
+        return found
+
+    def _changed(self, kind: str, key: Any, news: News) -> list[News]:
+        known = self._known.get((kind, key))
+        if known is not None and known.data == news.data:
+            return []
+        self._known[kind, key] = news
+        return [news]
+
+    def _forget(self, kind: str, there: set[Any]) -> list[Any]:
+        gone = [key for of, key in self._known if of == kind and key not in there]
+        for key in gone:
+            del self._known[kind, key]
+        return gone

@@ -1,0 +1,103 @@
+"""Webhooks and what is to be sent to them: SQL."""
+
+import datetime
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from services.store.models import Delivery, Webhook
+
+__all__ = [
+    "add",
+    "add_delivery",
+    "any_due",
+    "count",
+    "count_waiting",
+    "deliveries",
+    "due",
+    "every",
+    "forget_before",
+    "get",
+    "lock",
+    "lock_delivery",
+    "of_user",
+    "remove",
+]
+
+
+def add(session: Session, webhook: Webhook) -> Webhook:
+    session.add(webhook)
+    session.flush()
+    return webhook
+
+
+def get(session: Session, webhook_id: int) -> Webhook | None:
+    return session.get(Webhook, webhook_id)
+
+
+def lock(session: Session, webhook_id: int) -> Webhook | None:
+    return session.scalar(
+        select(Webhook).where(Webhook.id == webhook_id).with_for_update().execution_options(populate_existing=True)
+    )
+
+
+def of_user(session: Session, user_id: int) -> Sequence[Webhook]:
+    return session.scalars(select(Webhook).where(Webhook.user_id == user_id).order_by(Webhook.id)).all()
+
+
+def every(session: Session) -> Sequence[Webhook]:
+    return session.scalars(select(Webhook).order_by(Webhook.id)).all()
+
+
+def count(session: Session, user_id: int) -> int:
+    return session.scalar(select(func.count()).select_from(Webhook).where(Webhook.user_id == user_id)) or 0
+
+
+def remove(session: Session, webhook: Webhook) -> None:
+    session.execute(delete(Delivery).where(Delivery.webhook_id == webhook.id))
+    session.delete(webhook)
+
+
+def add_delivery(session: Session, delivery: Delivery) -> Delivery:
+    session.add(delivery)
+    session.flush()
+    return delivery
+
+
+def deliveries(session: Session, webhook_id: int, limit: int) -> Sequence[Delivery]:
+    """The newest first."""
+    return session.scalars(
+        select(Delivery).where(Delivery.webhook_id == webhook_id).order_by(Delivery.id.desc()).limit(limit)
+    ).all()
+
+
+def any_due(session: Session, now: datetime.datetime) -> bool:
+    return session.scalar(select(Delivery.id).where(Delivery.next_at <= now).limit(1)) is not None
+
+
+def due(session: Session, now: datetime.datetime, limit: int) -> Sequence[tuple[Delivery, Webhook]]:
+    """Messages whose time has come, the oldest first; those that another worker has in hand are left to it."""
+    rows = session.execute(
+        select(Delivery, Webhook)
+        .join(Webhook, Webhook.id == Delivery.webhook_id)
+        .where(Delivery.next_at <= now)
+        .order_by(Delivery.next_at, Delivery.id)
+        .limit(limit)
+        .with_for_update(of=Delivery, skip_locked=True)
+    )
+    return [(delivery, webhook) for delivery, webhook in rows]
+
+
+def lock_delivery(session: Session, delivery_id: int) -> Delivery | None:
+    return session.scalar(select(Delivery).where(Delivery.id == delivery_id).with_for_update())
+
+
+def count_waiting(session: Session) -> int:
+    return session.scalar(select(func.count()).select_from(Delivery).where(Delivery.next_at.is_not(None))) or 0
+
+
+def forget_before(session: Session, moment: datetime.datetime, limit: int) -> None:
+    """Messages that are done with and older than `moment`; some at a time."""
+    old = select(Delivery.id).where(Delivery.created_at < moment, Delivery.next_at.is_(None)).limit(limit)
+    session.execute(delete(Delivery).where(Delivery.id.in_(old)))

@@ -1,0 +1,166 @@
+"""Webhooks: where users want to be told of what becomes of their jobs."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from services import outbox
+from services.accounts import Principal, Scope
+from services.clock import utc_now
+from services.domain.public_addresses import is_public
+from services.domain.standard_webhooks import new_secret
+from services.errors import Conflict, Fault, Invalid, NotFound, TooMany
+from services.outbox import Kind
+from services.settings import Settings
+from services.store import audit, webhooks
+from services.store.engine import Store
+from services.store.models import Delivery, Webhook
+from services.views import stamp
+
+__all__ = ["create", "every", "list_deliveries", "remove", "show", "test", "update"]
+
+_MOST = 20  # a user
+
+
+def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
+    """One's own."""
+    principal.require(Scope.READ)
+    with store.reading() as session:
+        return [_view(webhook) for webhook in webhooks.of_user(session, principal.user_id)]
+
+
+def show(store: Store, principal: Principal, webhook_id: int) -> dict[str, Any]:
+    with store.reading() as session:
+        return _view(_own(webhooks.get(session, webhook_id), principal, webhook_id))
+
+
+def create(
+    store: Store, settings: Settings, principal: Principal, url: str, kinds: Sequence[str]
+) -> tuple[dict[str, Any], str]:
+    """The webhook, and the secret that signs what is sent to it: shown this once. Raises Invalid, TooMany."""
+    principal.require(Scope.SUBMIT)
+    _check_url(settings, url)
+    now, secret = utc_now(), new_secret()
+    with store.transaction() as session:
+        if webhooks.count(session, principal.user_id) >= _MOST:
+            raise TooMany(f"you have {_MOST} webhooks, which is the limit")
+        webhook = webhooks.add(
+            session,
+            Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),
+        )
+        audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, url=url)
+        return _view(webhook), secret
+
+
+def update(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    webhook_id: int,
+    changes: Mapping[str, Any],
+    version: int | None,
+) -> None:
+    """Change `url`, `kinds` or `disabled`. Raises NotFound, Invalid, Conflict("version_mismatch")."""
+    principal.require(Scope.SUBMIT)
+    if "url" in changes:
+        _check_url(settings, changes["url"])
+    now = utc_now()
+    with store.transaction() as session:
+        webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+        if version is not None and webhook.version != version:
+            raise Conflict("version_mismatch", f"the webhook is at version {webhook.version} now; read it again")
+        if "url" in changes:
+            webhook.url = changes["url"]
+        if "kinds" in changes:
+            webhook.kinds = sorted(set(changes["kinds"]))
+        if "disabled" in changes:
+            webhook.disabled_at = now if changes["disabled"] else None
+            webhook.disabled_reason = "by its owner" if changes["disabled"] else None
+        if not changes.get("disabled"):
+            webhook.failing_since = None
+        webhook.version += 1
+        audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **changes)
+
+
+def remove(store: Store, principal: Principal, webhook_id: int) -> None:
+    """With all that was to be sent to it."""
+    principal.require(Scope.SUBMIT)
+    with store.transaction() as session:
+        webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+        webhooks.remove(session, webhook)
+        audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
+
+
+def test(store: Store, principal: Principal, webhook_id: int) -> dict[str, Any]:
+    """Have a message sent that says nothing."""
+    principal.require(Scope.SUBMIT)
+    with store.transaction() as session:
+        webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+        if webhook.disabled_at is not None:
+            raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
+        data = {"message": f"a test, asked for by {principal.name}"}
+        return _delivery_view(outbox.write_message(session, webhook, Kind.TEST, utc_now(), data))
+
+
+def list_deliveries(store: Store, principal: Principal, webhook_id: int, limit: int) -> list[dict[str, Any]]:
+    with store.reading() as session:
+        webhook = _own(webhooks.get(session, webhook_id), principal, webhook_id)
+        return [_delivery_view(delivery) for delivery in webhooks.deliveries(session, webhook.id, limit)]
+
+
+def _own(webhook: Webhook | None, principal: Principal, webhook_id: int) -> Webhook:
+    if webhook is None or not (webhook.user_id == principal.user_id or principal.is_admin):
+        raise NotFound(f"there is no webhook {webhook_id}")
+    return webhook
+
+
+def _check_url(settings: Settings, url: str) -> None:
+    """What a name leads to is looked up whenever something is sent; an address in numbers can be refused now."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise Invalid([Fault("url", "is not an address")]) from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise Invalid([Fault("url", "an address that begins with https:// or http://")])
+    if parts.username is not None or parts.password is not None:
+        raise Invalid([Fault("url", "without a user or a password: what is sent is signed")])
+    if not settings.webhook_private and _is_number(host) and not is_public(host):
+        raise Invalid([Fault("url", "a private address; DOWNSHIFT_WEBHOOK_PRIVATE=on would allow it")])
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _view(webhook: Webhook) -> dict[str, Any]:
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "kinds": webhook.kinds,
+        "created_at": stamp(webhook.created_at),
+        "failing_since": stamp(webhook.failing_since),
+        "disabled_at": stamp(webhook.disabled_at),
+        "disabled_reason": webhook.disabled_reason,
+        "version": webhook.version,
+    }
+
+
+def _delivery_view(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "id": delivery.id,
+        "message_id": delivery.message_id,
+        "kind": delivery.kind,
+        "job": delivery.job_id,
+        "created_at": stamp(delivery.created_at),
+        "tries": delivery.tries,
+        "next_at": stamp(delivery.next_at),
+        "sent_at": stamp(delivery.sent_at),
+        "status": delivery.status,
+        "error": delivery.error,
+    }

@@ -1,0 +1,158 @@
+"""/metrics as Prometheus reads it, and the board that is drawn from it."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from api.exposition import Family, Histogram, histogram, write
+from services import device_reports
+from services.clock import utc_now
+from services.domain.states import State
+from services.store.models import Attempt, Measurement
+from tests.api.service import Service, expect_problem
+from tests.desk import GB, ago, gpu
+
+ROOT = Path(__file__).parents[2]
+_SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\})? (\S+)')
+_LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\["\\n])*)"')
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+def parse(text: str) -> dict[Key, float]:
+    """As the format's description says, and no sample outside of its family, none twice."""
+    assert text.endswith("\n")
+    found: dict[Key, float] = {}
+    family, kind, families = "", "", set()
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            family = line.split(" ")[2]
+            assert family not in families
+            families.add(family)
+        elif line.startswith("# TYPE "):
+            assert line.split(" ")[2] == family
+            kind = line.split(" ")[3]
+            assert kind in ("counter", "gauge", "histogram")
+            assert (kind == "counter") == family.endswith("_total")
+        else:
+            sample = _SAMPLE.fullmatch(line)
+            assert sample, line
+            name, labels, value = sample.groups()
+            suffixes = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
+            assert name in {family + suffix for suffix in suffixes}, line
+            key = (name, frozenset(_LABEL.findall(labels or "")))
+            assert key not in found, line
+            found[key] = math.inf if value == "+Inf" else float(value)
+    return found
+
+
+def value(found: dict[Key, float], name: str, **labels: str) -> float:
+    return found[name, frozenset(labels.items())]
+
+
+@pytest.fixture
+def busy(service_on_each: Service) -> Service:
+    service = service_on_each
+    service.job(state=State.RUNNING, attempts=2)
+    service.job(state=State.FAILED, attempts=1)
+    waits = service.job()
+    with service.store.transaction() as session:
+        session.get_one(Attempt, (1, 1)).diagnosis = "host"
+        job = service._job(session, waits)
+        job.queued_at = ago(3600)
+        measured = session.get_one(Attempt, (2, 1)).planned["prediction"]["bytes"] // 2
+        session.add(
+            Measurement(
+                job_id=2,
+                attempt=1,
+                model="m",
+                precision="float32",
+                micro_batch=1,
+                accumulation=1,
+                height=1,
+                width=1,
+                device_kind="gpu",
+                software="s",
+                peak_bytes=measured,
+                complete=True,
+                created_at=utc_now(),
+            )
+        )
+    device_reports.report(service.store, "box", [gpu(0, 24 * GB, 20 * GB, others=3 * GB)])
+    return service
+
+
+def test_the_service_in_numbers(busy: Service) -> None:
+    answer = busy.get("/metrics", by="vera")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    found = parse(answer.text)
+    states = {state: value(found, "downshift_jobs", state=state) for state in State}
+    assert states == {**dict.fromkeys(State, 0), State.RUNNING: 1, State.FAILED: 1, State.QUEUED: 1}
+    assert value(found, "downshift_attempts_total", diagnosis="host") == 1
+    assert value(found, "downshift_attempts_total", diagnosis="too_large") == 1
+    assert 3600 <= value(found, "downshift_queue_oldest_seconds") < 3700
+    assert value(found, "downshift_prediction_error_ratio", quantile="0.5") == pytest.approx(1.0)
+    device = {"device": "box/gpu-0", "kind": "gpu"}
+    assert value(found, "downshift_device_memory_total_bytes", **device) == 24 * GB
+    assert value(found, "downshift_device_memory_free_bytes", **device) == 20 * GB
+    assert value(found, "downshift_device_memory_others_bytes", **device) == 4 * GB
+    assert value(found, "downshift_device_memory_ours_bytes", **device) == 0
+    assert value(found, "downshift_device_temperature_celsius", **device) == 40
+    assert value(found, "downshift_device_usable", **device) == 1
+
+
+def test_requests_are_counted_by_the_pattern_of_their_route(service: Service) -> None:
+    job = service.job()
+    for path in (f"/v1/jobs/{job}", "/v1/jobs/77", "/v1/jobs/78", "/nothing", "/healthz"):
+        service.get(path)
+    service.get("/v1/jobs", by=None)
+    found = parse(service.get("/metrics").text)
+    one = {"method": "GET", "route": "/v1/jobs/{job_id}"}
+    assert value(found, "downshift_http_requests_total", **one, status="200") == 1
+    assert value(found, "downshift_http_requests_total", **one, status="404") == 2
+    assert value(found, "downshift_http_requests_total", method="GET", route="none", status="404") == 1
+    assert value(found, "downshift_http_requests_total", method="GET", route="none", status="401") == 1
+    assert value(found, "downshift_http_requests_total", method="GET", route="/healthz", status="200") == 1
+    assert value(found, "downshift_http_request_seconds_count", **one) == 3
+    assert value(found, "downshift_http_request_seconds_bucket", **one, le="+Inf") == 3
+
+
+def test_a_histogram_counts_what_is_at_most_each_bound() -> None:
+    times = Histogram([0.1, 1])
+    for seconds in (0.1, 0.5, 7):
+        times.add(seconds)
+    found = parse(write([histogram("x", "Times.", [({"a": "b"}, times)])]))
+    assert [value(found, "x_bucket", a="b", le=bound) for bound in ("0.1", "1", "+Inf")] == [1, 2, 3]
+    assert (value(found, "x_sum", a="b"), value(found, "x_count", a="b")) == (pytest.approx(7.6), 3)
+
+
+def test_names_that_people_gave_break_nothing() -> None:
+    name = 'a"b\\c\nd'
+    found = parse(write([Family.of("x", "gauge", "With\na line.", [({"device": name}, 1.5), ({}, None)])]))
+    assert found == {("x", frozenset({("device", 'a\\"b\\\\c\\nd')})): 1.5}
+
+
+def test_it_needs_a_token(service: Service) -> None:
+    expect_problem(service.get("/metrics", by=None), 401)
+
+
+def test_the_board_asks_for_numbers_that_there_are(busy: Service) -> None:
+    busy.get("/v1/jobs")
+    there = set(re.findall(r"^# TYPE (\S+)", busy.get("/metrics").text, re.MULTILINE))
+    board = json.loads((ROOT / "docs" / "grafana.json").read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    names = {name for expression in asked for name in re.findall(r"\bdownshift_[a-z_]+", expression)}
+    assert {re.sub("_(bucket|sum|count)$", "", name) for name in names} <= there
+    assert len(names) > 10
+    told = (ROOT / "docs" / "monitoring.md").read_text()
+    assert all(name in told for name in there), [name for name in there if name not in told]
+
+
+def test_a_request_keeps_the_name_that_a_proxy_gave_it(service: Service) -> None:
+    assert service.get("/healthz", headers={"X-Request-ID": "proxy-17.abc_DEF"}).headers["x-request-id"] == (
+        "proxy-17.abc_DEF"
+    )
+    for bad in ("short", "x" * 129, "with space 12345", "<script>alert(1)</script>"):
+        assert service.get("/healthz", headers={"X-Request-ID": bad}).headers["x-request-id"] != bad

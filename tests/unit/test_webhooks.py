@@ -1,0 +1,395 @@
+"""Owners are told what becomes of their jobs: once it is true, signed, again where it failed, and nobody else is."""
+
+import base64
+import contextlib
+import dataclasses
+import datetime
+import hashlib
+import hmac
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from services import deliveries, webhooks
+from services.accounts import Principal
+from services.domain import standard_webhooks
+from services.domain.contract import Reason
+from services.domain.states import State
+from services.errors import Conflict, Invalid, NotFound, TooMany
+from services.store.models import Delivery, Webhook
+from tests.desk import GB, Desk, ago
+from worker import webhooks as sending
+
+ALL = ["job.succeeded", "job.failed", "job.replanned"]
+
+
+class Receiver:
+    """A web server that keeps what it gets, and answers as it is told to."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.paths: list[str] = []
+        self.status, self.headers, self.delay_s = 200, {}, 0.0
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                receiver.paths.append(self.path)
+                time.sleep(receiver.delay_s)
+                with contextlib.suppress(OSError):
+                    self.send_response(receiver.status)
+                    for name, value in receiver.headers.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+
+            do_GET = do_POST
+
+            def log_message(self, *rest: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?team=1"
+
+    def messages(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for _, body in self.got]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    made.server.shutdown()
+    thread.join()
+    made.server.server_close()
+
+
+@pytest.fixture
+def open_desk(desk: Desk) -> Desk:
+    """Webhooks may lead to this machine."""
+    desk.settings = dataclasses.replace(desk.settings, webhook_private=True)
+    desk.slots(4000)
+    return desk
+
+
+def hook(desk: Desk, url: str, kinds: list[str] = ALL, by: Principal | None = None) -> tuple[int, str]:
+    made, secret = webhooks.create(desk.store, desk.settings, by or desk.owner, url, kinds)
+    return made["id"], secret
+
+
+def deliver(desk: Desk) -> int:
+    return sending.deliver_due(desk.store, desk.settings)
+
+
+def sent(desk: Desk) -> Delivery:
+    [delivery] = desk.rows(Delivery)
+    return delivery
+
+
+def verify(secret: str, headers: dict[str, str], body: bytes) -> None:
+    """As the specification describes it, written apart from what signs."""
+    assert secret.startswith("whsec_")
+    key = base64.standard_b64decode(secret[len("whsec_") :])
+    assert 24 <= len(key) <= 64
+    assert abs(time.time() - int(headers["webhook-timestamp"])) < 300
+    content = b".".join([headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body])
+    expected = base64.standard_b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+    version, _, signature = headers["webhook-signature"].partition(",")
+    assert version == "v1"
+    assert hmac.compare_digest(signature, expected)
+
+
+def test_the_specification_s_own_example_is_signed_as_it_says() -> None:
+    made = standard_webhooks.headers(
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        1614265330,
+        b'{"test": 2432232314}',
+    )
+    assert made["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_a_job_that_succeeds_is_told_to_its_owner(open_desk: Desk, receiver: Receiver) -> None:
+    _, secret = hook(open_desk, receiver.url)
+    hook(open_desk, f"{receiver.url}&other=1", by=open_desk.user("other"))
+    claim = open_desk.claimed()
+    assert deliver(open_desk) == 0
+    open_desk.end(claim, Reason.COMPLETED)
+    assert deliver(open_desk) == 1
+    [(headers, body)] = receiver.got
+    verify(secret, headers, body)
+    assert headers["content-type"] == "application/json"
+    assert receiver.paths == ["/hook?team=1"]
+    message = json.loads(body)
+    assert message["type"] == "job.succeeded"
+    assert datetime.datetime.fromisoformat(message["timestamp"]) > ago(60)
+    assert message["data"]["job"]["id"] == claim.job_id
+    assert (message["data"]["job"]["state"], message["data"]["job"]["owner"]) == ("succeeded", "owner")
+    assert deliver(open_desk) == 0  # once
+    kept = sent(open_desk)
+    assert (kept.tries, kept.next_at, kept.status, kept.error) == (1, None, 200, None)
+    assert kept.sent_at is not None
+
+
+def test_a_new_plan_is_told_with_its_changes_and_their_reasons(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url)
+    claim = open_desk.claimed()
+    open_desk.ran_out(claim, 3 * GB)
+    deliver(open_desk)
+    [message] = receiver.messages()
+    assert message["type"] == "job.replanned"
+    assert message["data"]["attempt"] == 1
+    assert message["data"]["diagnosis"] == "too_large"
+    assert message["data"]["plan"] == open_desk.job(claim.job_id).plan
+    assert all(change["reason"] for change in message["data"]["changes"])
+
+
+def test_a_failure_is_told_also_where_the_job_never_started(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url)
+    open_desk.end(open_desk.claimed(), Reason.BAD_CONFIG)
+    job = open_desk.submit(policy={"levers": [], "plan_ahead": True}, image_size=[1536, 1536])
+    assert open_desk.job(job).state == State.FAILED
+    deliver(open_desk)
+    assert sorted(message["data"]["job"]["id"] for message in receiver.messages()) == [job - 1, job]
+    assert {message["type"] for message in receiver.messages()} == {"job.failed"}
+    assert all(message["data"]["job"]["reason"] for message in receiver.messages())
+
+
+def test_only_what_is_wanted_is_told(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url, ["job.failed"])
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    assert deliver(open_desk) == 0
+
+
+def test_what_did_not_happen_after_all_is_not_told(open_desk: Desk, receiver: Receiver) -> None:
+    """The message is part of the transaction."""
+    hook(open_desk, receiver.url)
+    claim = open_desk.claimed()
+    open_desk.set("leases", token="'another'")
+    open_desk.end(claim, Reason.COMPLETED)
+    assert open_desk.rows(Delivery) == []
+
+
+def make_due(desk: Desk) -> None:
+    desk.set("deliveries", "next_at IS NOT NULL", next_at=ago(1))
+
+
+def test_what_failed_is_sent_again_later_and_later_as_the_same_message(open_desk: Desk, receiver: Receiver) -> None:
+    _, secret = hook(open_desk, receiver.url)
+    receiver.status = 500
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    waits = []
+    for tries in range(1, len(standard_webhooks.RETRIES_S) + 1):
+        assert deliver(open_desk) == 1
+        kept = sent(open_desk)
+        assert (kept.tries, kept.status, kept.error) == (tries, 500, "it answered 500")
+        assert kept.next_at is not None
+        waits.append((kept.next_at - ago(0)).total_seconds())
+        assert deliver(open_desk) == 0  # not yet
+        make_due(open_desk)
+    assert waits == sorted(waits)
+    assert waits[0] < 10
+    assert waits[-1] > 12 * 3600
+    receiver.status = 204
+    assert deliver(open_desk) == 1
+    assert sent(open_desk).sent_at is not None
+    assert len({headers["webhook-id"] for headers, _ in receiver.got}) == 1
+    assert len({body for _, body in receiver.got}) == 1
+    for headers, body in receiver.got:
+        verify(secret, headers, body)
+    [webhook] = open_desk.rows(Webhook)
+    assert webhook.failing_since is None
+
+
+def test_after_the_last_try_it_is_given_up(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url)
+    receiver.status = 500
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    open_desk.set("deliveries", tries=len(standard_webhooks.RETRIES_S))
+    assert deliver(open_desk) == 1
+    assert (sent(open_desk).next_at, sent(open_desk).sent_at) == (None, None)
+
+
+def test_redirects_are_not_followed(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url)
+    receiver.status, receiver.headers = 302, {"Location": receiver.url.replace("hook", "elsewhere")}
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    deliver(open_desk)
+    assert receiver.paths == ["/hook?team=1"]
+    assert sent(open_desk).status == 302
+    assert sent(open_desk).next_at is not None
+
+
+def test_one_that_is_slow_is_late(open_desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "_TIMEOUT_S", 0.2)
+    hook(open_desk, receiver.url)
+    receiver.delay_s = 1.0
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    deliver(open_desk)
+    assert sent(open_desk).status is None
+    assert sent(open_desk).next_at is not None
+
+
+def test_one_that_is_not_there_holds_up_nobody(open_desk: Desk, receiver: Receiver) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        hook(open_desk, f"http://127.0.0.1:{nobody.getsockname()[1]}/")
+        hook(open_desk, receiver.url)
+        open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+        assert deliver(open_desk) == 2
+    assert len(receiver.got) == 1
+    away, there = open_desk.rows(Delivery)
+    assert "could not be reached" in (away.error or "")
+    assert there.sent_at is not None
+
+
+def test_two_workers_do_not_send_the_same(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url)
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    assert len(deliveries.take_due(open_desk.store, 10)) == 1
+    assert deliveries.take_due(open_desk.store, 10) == []
+    make_due(open_desk)  # the first one died with it in hand
+    assert deliver(open_desk) == 1
+
+
+def test_one_that_is_gone_or_fails_for_days_is_disabled(open_desk: Desk, receiver: Receiver) -> None:
+    number, _ = hook(open_desk, receiver.url)
+    receiver.status = 410
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    deliver(open_desk)
+    shown = webhooks.show(open_desk.store, open_desk.owner, number)
+    assert "410" in shown["disabled_reason"]
+    make_due(open_desk)
+    assert deliver(open_desk) == 0
+    with pytest.raises(Conflict):
+        webhooks.test(open_desk.store, open_desk.owner, number)
+
+    webhooks.update(open_desk.store, open_desk.settings, open_desk.owner, number, {"disabled": False}, None)
+    receiver.status = 500
+    webhooks.test(open_desk.store, open_desk.owner, number)
+    deliver(open_desk)
+    assert webhooks.show(open_desk.store, open_desk.owner, number)["disabled_at"] is None
+    open_desk.set("webhooks", failing_since=ago(6 * 86_400))
+    make_due(open_desk)
+    deliver(open_desk)
+    assert "5 days" in webhooks.show(open_desk.store, open_desk.owner, number)["disabled_reason"]
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    assert len(receiver.messages()) == 3
+
+
+# Where it leads
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/",
+        "http://[::1]:8080/",
+        "http://[::ffff:127.0.0.1]/",
+        "https://192.168.1.1/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://user:secret@hooks.example/",
+        "ftp://hooks.example/",
+        "http://",
+        "http://hooks.example:99999/",
+        "http://[::1",
+    ],
+)
+def test_an_address_that_is_private_or_none_is_refused_at_once(desk: Desk, url: str) -> None:
+    with pytest.raises(Invalid):
+        hook(desk, url)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("localhost", None),
+        ("127.1", None),
+        ("2130706433", None),
+        ("0x7f000001", None),
+        ("rebound.example", "127.0.0.1"),
+        ("rebound.example", "::ffff:127.0.0.1"),
+        ("rebound.example", "::1"),
+        ("rebound.example", "10.1.2.3"),
+    ],
+)
+def test_a_name_that_leads_to_a_private_address_is_not_called(
+    desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, host: str, address: str | None
+) -> None:
+    number, _ = hook(desk, f"http://{host}:{receiver.server.server_port}/")
+    webhooks.test(desk.store, desk.owner, number)
+    [parcel] = deliveries.take_due(desk.store, 1)
+    # From here on: nothing but the sending, and nothing that connects.
+    if address is not None:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        answer = [(family, socket.SOCK_STREAM, 6, "", (address, receiver.server.server_port))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answer)
+    called: list[Any] = []
+    monkeypatch.setattr(socket, "create_connection", lambda *args: called.append(args))
+    told = sending.send(parcel, allow_private=False)
+    assert (told.status, called, receiver.got) == (None, [], [])
+    assert "private address" in (told.error or "")
+
+
+def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is looked up twice can lead to two places."""
+    number, _ = hook(desk, "http://hooks.example/")
+    webhooks.test(desk.store, desk.owner, number)
+    [parcel] = deliveries.take_due(desk.store, 1)
+    looked_up, called = [], []
+
+    def look_up(host: str, *args: Any, **options: Any) -> Any:
+        looked_up.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80))]
+
+    def connect(address: Any, *args: Any) -> Any:
+        called.append(address)
+        raise ConnectionRefusedError("closed")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    told = sending.send(parcel, allow_private=False)
+    assert (looked_up, called) == (["hooks.example"], [("93.184.215.14", 80)])
+    assert "could not be reached: closed" in (told.error or "")
+
+
+# Whose they are
+
+
+def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
+    number, _ = hook(desk, "https://hooks.example/")
+    other = desk.user("other")
+    assert webhooks.every(desk.store, other) == []
+    for act in (webhooks.show, webhooks.test, webhooks.remove):
+        with pytest.raises(NotFound):
+            act(desk.store, other, number)
+    with pytest.raises(NotFound):
+        webhooks.update(desk.store, desk.settings, other, number, {"disabled": True}, None)
+    assert webhooks.show(desk.store, desk.admin, number)["id"] == number
+    webhooks.remove(desk.store, desk.owner, number)
+    assert webhooks.every(desk.store, desk.owner) == []
+
+
+def test_there_is_a_limit(desk: Desk) -> None:
+    for _ in range(20):
+        hook(desk, "https://hooks.example/")
+    with pytest.raises(TooMany):
+        hook(desk, "https://hooks.example/")
+
+
+def test_removed_it_takes_what_was_to_be_sent_with_it(open_desk: Desk, receiver: Receiver) -> None:
+    number, _ = hook(open_desk, receiver.url)
+    webhooks.test(open_desk.store, open_desk.owner, number)
+    [parcel] = deliveries.take_due(open_desk.store, 1)
+    webhooks.remove(open_desk.store, open_desk.owner, number)
+    deliveries.note(open_desk.store, parcel, deliveries.Answer(200))  # it was under way: no harm
+    assert open_desk.rows(Delivery) == []

@@ -1,0 +1,136 @@
+"""Messages to webhooks are sent: over connections that lead where they are allowed to, and no further.
+
+The name is looked up here and the connection made to the address that was checked, so that a name which leads
+elsewhere a moment later leads nowhere. Redirects are not followed, answers are not read beyond their first line.
+"""
+
+import contextlib
+import http.client
+import logging
+import socket
+import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+from services import deliveries
+from services.deliveries import Answer, Parcel
+from services.domain import standard_webhooks
+from services.domain.public_addresses import is_public
+from services.settings import Settings
+from services.store.engine import Store, StoreUnavailable
+
+__all__ = ["Refused", "Sender", "deliver_due", "deliver_regularly", "send"]
+
+_TIMEOUT_S = 10.0
+_AT_ONCE = 8
+_BATCH = 32
+_log = logging.getLogger(__name__)
+
+
+class Refused(OSError):
+    """The name leads to an address that nothing is sent to."""
+
+
+def deliver_regularly(store: Store, settings: Settings, stopped: threading.Event) -> None:
+    while not stopped.wait(settings.poll_s):
+        try:
+            while deliver_due(store, settings) and not stopped.is_set():
+                pass
+        except StoreUnavailable as error:
+            _log.warning("the database is away: %s", error)
+        except Exception:
+            _log.exception("messages to webhooks could not be sent; the next try is in %s s", settings.poll_s)
+
+
+def deliver_due(store: Store, settings: Settings) -> int:
+    """Send what is due; returns how many messages that was."""
+    parcels = deliveries.take_due(store, _BATCH)
+    if parcels:
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook") as pool:
+            answers = pool.map(lambda parcel: send(parcel, settings.webhook_private), parcels)
+            for parcel, answer in zip(parcels, answers, strict=True):
+                deliveries.note(store, parcel, answer)
+                if not answer.is_good:
+                    _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
+    return len(parcels)
+
+
+def send(parcel: Parcel, allow_private: bool) -> Answer:
+    """Never raises for what a receiver does, or does not."""
+    sender = Sender(parcel.url, allow_private)
+    timer = threading.Timer(_TIMEOUT_S, sender.break_off)  # one that answers a byte a second is late all the same
+    timer.start()
+    try:
+        return Answer(sender.post(parcel))
+    except Refused as error:
+        return Answer(None, str(error))
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if sender.is_late:
+            return Answer(None, f"no answer within {_TIMEOUT_S:.0f} s")
+        return Answer(None, f"it could not be reached: {error or type(error).__name__}")
+    finally:
+        timer.cancel()
+        sender.close()
+
+
+class Sender:
+    """One request to one address."""
+
+    def __init__(self, url: str, allow_private: bool) -> None:
+        self._parts = urlsplit(url)
+        self._allow_private = allow_private
+        self._connection: http.client.HTTPConnection | None = None
+        self._socket: socket.socket | None = None
+        self.is_late = False
+
+    def post(self, parcel: Parcel) -> int:
+        """The answer's status."""
+        host = self._parts.hostname or ""
+        is_tls = self._parts.scheme == "https"
+        port = self._parts.port or (443 if is_tls else 80)
+        self._socket = self._connect(host, port)
+        if is_tls:
+            self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
+        self._connection = http.client.HTTPConnection(host, port)
+        self._connection.sock = self._socket
+        timestamp = int(time.time())
+        path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
+        headers = {
+            "Host": self._parts.netloc,
+            "Content-Type": "application/json",
+            "User-Agent": "downshift-webhooks",
+            "Connection": "close",
+            **standard_webhooks.headers(parcel.secret, parcel.message_id, timestamp, parcel.body),
+        }
+        self._connection.request("POST", path, parcel.body, headers)
+        return self._connection.getresponse().status
+
+    def _connect(self, host: str, port: int) -> socket.socket:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+        private = [address for address in addresses if not is_public(address)]
+        if private and not self._allow_private:
+            raise Refused(f"{host} leads to {private[0]}, which is a private address")
+        problem: OSError | None = None
+        for address in addresses:
+            if self.is_late:
+                break
+            try:
+                return socket.create_connection((address, port), _TIMEOUT_S)
+            except OSError as error:
+                problem = error
+        raise problem or OSError(f"{host} leads nowhere")
+
+    def break_off(self) -> None:
+        self.is_late = True
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        if self._socket is not None:
+            self._socket.close()
