@@ -43,10 +43,17 @@ def test_what_was_expected_to_fit_and_does_is_chosen_after_one_measurement() -> 
     assert device.tried == [4]
 
 
-def test_where_less_is_needed_than_expected_it_grows_in_one_go() -> None:
-    device = Device(1300, fixed=0.7, image=0.7)
+def test_where_much_less_is_needed_than_expected_it_grows_in_one_go() -> None:
+    device = Device(1300, fixed=0.6, image=0.6)
     assert choose(device) == 8
     assert device.tried == [4, 8]
+
+
+def test_a_few_steps_that_need_a_little_less_than_expected_prove_nothing() -> None:
+    """By them alone 8 images would need 1140 MB of the 1196 that may be used; a trace for that would be for nothing."""
+    device = Device(1300, fixed=0.7, image=0.708)
+    assert choose(device) == 4
+    assert device.tried == [4]
 
 
 def test_what_runs_out_shrinks() -> None:
@@ -97,7 +104,7 @@ def test_on_any_device_it_ends_with_the_largest_that_leaves_some_room(batch: int
         needs = {size: Device(limit_mb, fixed, image, batch).peak(size) or math.inf for size in sizes}
         assert len(set(device.tried)) == len(device.tried)
         assert chosen == 1 or needs[chosen] < limit_mb * MB
-        assert not [size for size in sizes if size > chosen and needs[size] < 0.8 * limit_mb * MB]
+        assert not [size for size in sizes if size > chosen and needs[size] < 0.7 * limit_mb * MB]
 
 
 def test_what_the_graph_says_takes_the_place_of_a_guess_from_other_models() -> None:
