@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.concurrency import run_in_threadpool
 
@@ -49,7 +50,8 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 _SEEN: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
 LastEventId = Annotated[
-    int | SkipJsonSchema[None], Header(ge=0, le=LARGEST_ID, description="the last one seen: those after it are sent")
+    Annotated[int, Field(ge=0, le=LARGEST_ID)] | SkipJsonSchema[None],
+    Header(description="the last one seen: those after it are sent"),
 ]
 
 

@@ -94,11 +94,12 @@ def test_every_answer_has_the_headers_that_browsers_heed(service: Service) -> No
 
 def test_a_request_is_one_line_in_the_log(service: Service, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="api.access")
-    service.get("/v1/jobs?q=secret")
+    answer = service.get("/v1/jobs?q=secret")
     service.get("/v1/a%0Ab%1B[31m")
     lines = [record.getMessage() for record in caplog.records if record.name == "api.access"]
     assert lines[0].startswith("GET /v1/jobs 200 ")
-    assert lines[0].endswith(" ms")
+    assert lines[0].endswith(f" ms anna testclient {answer.headers['x-request-id']}")
+    assert "secret" not in lines[0]
     assert all("\n" not in line and "\x1b" not in line for line in lines)
 
 
