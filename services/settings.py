@@ -52,6 +52,12 @@ class Settings:
     max_upload_mb: int = 4096
     max_steps: int = 10_000_000
     max_jobs_per_user: int = 500  # queued, running or paused at one time
+    max_queued: int | None = None  # this and the next two: of a user who has no limit of his own; None: no limit
+    max_running: int | None = None
+    device_hours_week: float | None = None  # today and in the six days before
+    rate_limit: int = 600  # requests a minute of one user; 0: no limit
+    private_jobs: bool = False  # only its owner and admins see a job
+    secure_cookies: bool = False  # also where the request itself did not come by https: a proxy has TLS
     trainer: str = ""  # the command that trains an attempt directory
     log_level: str = "info"
 
@@ -69,7 +75,8 @@ class Settings:
             raise SettingsError(f"{PREFIX}HOST: a plain name of at most {_LONGEST_HOST} letters, got {self.host!r}")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type in (int, float) and not (math.isfinite(value) and value >= 0):
+            is_number = field.type in (int, float, int | None, float | None) and value is not None
+            if is_number and not (math.isfinite(value) and value >= 0):
                 raise SettingsError(f"{PREFIX}{field.name.upper()}: a number from 0 up, got {value}")
         for name in ("poll_s", "heartbeat_s", "lease_s", "hang_s", "max_body_kb", "max_upload_mb", "max_steps"):
             if not getattr(self, name) > 0:
@@ -181,6 +188,8 @@ _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     bool: (_boolean, "on or off"),
     int: (int, "a whole number"),
     float: (float, "a number"),
+    int | None: (int, "a whole number"),
+    float | None: (float, "a number"),
 }
 
 
@@ -193,4 +202,6 @@ def _read(name: str, kind: Any, text: str) -> Any:
 
 
 def _write(value: Any) -> str:
+    if value is None:  # as if it were left out
+        return ""
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
