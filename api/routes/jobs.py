@@ -2,16 +2,16 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 
-from api import cursors
+from api import cursors, etags
 from api.answers import Estimate, Job, Jobs
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
+from api.etags import IfMatch
 from api.problems import documented
 from services import estimate, lifecycle, queries, submission
 from services.domain.states import State
-from services.errors import Conflict, Fault, Invalid
 from services.submission import Submitted
 
 router = APIRouter(tags=["jobs"])
@@ -64,7 +64,14 @@ def list_jobs(
 ) -> Any:
     """Newest first. Jobs that arrive while you turn pages shift nothing."""
     page = queries.list_jobs(
-        here.store, caller, limit=limit, before=cursors.read(cursor), states=state or (), owner=owner, text=q
+        here.store,
+        here.settings,
+        caller,
+        limit=limit,
+        before=cursors.read(cursor),
+        states=state or (),
+        owner=owner,
+        text=q,
     )
     return {"items": page.items, "next": cursors.write(page.before)}
 
@@ -75,8 +82,8 @@ def show_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> A
 
 
 def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[str, Any]:
-    job = queries.show_job(here.store, caller, job_id)
-    response.headers["ETag"] = f'"{job["version"]}"'
+    job = queries.show_job(here.store, here.settings, caller, job_id)
+    response.headers["ETag"] = etags.write(job["version"])
     return job
 
 
@@ -87,26 +94,11 @@ def edit_job(
     response: Response,
     here: Here,
     caller: Caller,
-    if_match: Annotated[
-        str | None, Header(max_length=64, description="the ETag that you have seen", examples=['"1"'])
-    ] = None,
+    if_match: IfMatch = None,
 ) -> Any:
     """Change name, notes or priority. With `If-Match`, only if nobody has changed the job since you read it."""
-    lifecycle.edit(here.store, caller, job_id, body.as_request(), _version(if_match))
+    lifecycle.edit(here.store, caller, job_id, body.as_request(), etags.read(if_match))
     return _shown(here, caller, job_id, response)
-
-
-def _version(if_match: str | None) -> int | None:
-    """Raises Conflict for a tag that is none of ours: it cannot be the newest."""
-    if if_match is None or if_match.strip() == "*":
-        return None
-    tag = if_match.strip()
-    if "," in tag:
-        raise Invalid([Fault("If-Match", "one ETag, or *")])
-    number = tag.strip('"')
-    if not (tag == f'"{number}"' and number.isascii() and number.isdecimal()):
-        raise Conflict("version_mismatch", f"{tag} is not the ETag of this job: read it again")
-    return int(number)
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=_CHANGES)
@@ -123,7 +115,7 @@ def pause_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> 
     return _shown(here, caller, job_id, response)
 
 
-@router.post("/jobs/{job_id}/resume", response_model=Job, responses=_CHANGES)
+@router.post("/jobs/{job_id}/resume", response_model=Job, responses={**_CHANGES, **documented(429)})
 def resume_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
     """A paused job queues again and goes on from its checkpoint."""
     lifecycle.resume(here.store, here.settings, caller, job_id)

@@ -1,16 +1,15 @@
 """What lists and pages show: SQL. However many rows a page has, each function is one query."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from services.domain.states import State
+from services.domain.states import ACTIVE
 from services.store.models import Attempt, Device, Event, Job, Lease, User
 
-__all__ = ["count_by_state", "devices", "events_after", "next_in_queue", "page", "queue_positions", "step_times"]
-
-_IN_ORDER = (Job.priority.desc(), Job.id)  # as they will be claimed
+__all__ = ["Holding", "count_active", "devices", "events_after", "page", "step_times"]
 
 
 def page(
@@ -21,9 +20,15 @@ def page(
     states: Collection[str] = (),
     owner: str | None = None,
     text: str | None = None,
+    only_of: int | None = None,
 ) -> Sequence[Job]:
-    """The newest jobs, older than the number `before`; `text` is a part of their name in any case."""
+    """The newest jobs, older than the number `before`; `text` is a part of their name in any case.
+
+    `only_of`: those of this user and of nobody else.
+    """
     query = select(Job).order_by(Job.id.desc()).limit(limit)
+    if only_of is not None:
+        query = query.where(Job.owner_id == only_of)
     if before is not None:
         query = query.where(Job.id < before)
     if states:
@@ -35,25 +40,9 @@ def page(
     return session.scalars(query).all()
 
 
-def queue_positions(session: Session, job_ids: Iterable[int]) -> dict[int, int]:
-    """1 is the next; only of those that are queued."""
-    ranked = (
-        select(Job.id, func.row_number().over(order_by=_IN_ORDER).label("position"))
-        .where(Job.state == State.QUEUED)
-        .subquery()
-    )
-    rows = session.execute(select(ranked.c.id, ranked.c.position).where(ranked.c.id.in_(list(job_ids))))
-    return dict(rows.all())
-
-
-def next_in_queue(session: Session, limit: int) -> Sequence[Job]:
-    # Numbers are sorted, not rows: a job carries its configuration.
-    first = select(Job.id).where(Job.state == State.QUEUED).order_by(*_IN_ORDER).limit(limit).subquery()
-    return session.scalars(select(Job).join(first, first.c.id == Job.id).order_by(*_IN_ORDER)).all()
-
-
-def count_by_state(session: Session) -> dict[str, int]:
-    rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
+def count_active(session: Session) -> dict[str, int]:
+    """How many jobs that are not finished there are of each state. Those that are finished would take long to count."""
+    rows = session.execute(select(Job.state, func.count()).where(Job.state.in_(ACTIVE)).group_by(Job.state))
     return dict(rows.all())
 
 
@@ -67,15 +56,30 @@ def step_times(session: Session, job_ids: Iterable[int]) -> dict[int, float]:
     return {job_id: step_s for job_id, step_s in rows if step_s is not None}
 
 
-def devices(session: Session) -> Sequence[tuple[Device, Attempt | None]]:
+@dataclass(frozen=True)
+class Holding:
+    """What a device is given to."""
+
+    attempt: Attempt
+    name: str
+    owner_id: int
+    owner: str
+
+
+def devices(session: Session) -> Sequence[tuple[Device, Holding | None]]:
     """Each with the attempt that has it."""
     query = (
-        select(Device, Attempt)
+        select(Device, Attempt, Job.name, Job.owner_id, User.name)
         .outerjoin(Lease, Lease.device_id == Device.id)
         .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
+        .outerjoin(Job, Job.id == Attempt.job_id)
+        .outerjoin(User, User.id == Job.owner_id)
         .order_by(Device.host, Device.kind, Device.index)
     )
-    return [(device, attempt) for device, attempt in session.execute(query)]
+    return [
+        (device, None if attempt is None else Holding(attempt, name, owner_id, owner))
+        for device, attempt, name, owner_id, owner in session.execute(query)
+    ]
 
 
 def events_after(session: Session, job_id: int, after: int, limit: int) -> Sequence[Event]:

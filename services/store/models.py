@@ -83,6 +83,7 @@ class UserSession(Base):
     """Somebody who is logged in with a browser. With a token where that was shown instead of a password."""
 
     __tablename__ = "sessions"
+    __table_args__ = ({"sqlite_autoincrement": True},)  # a number is never given twice
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)

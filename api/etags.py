@@ -1,0 +1,28 @@
+"""ETags: the version of what is edited, so that nobody overwrites what he has not seen."""
+
+from typing import Annotated
+
+from fastapi import Header
+
+from services.errors import Conflict, Fault, Invalid
+
+__all__ = ["IfMatch", "read", "write"]
+
+IfMatch = Annotated[str | None, Header(max_length=64, description="the ETag that you have seen", examples=['"1"'])]
+
+
+def write(version: int) -> str:
+    return f'"{version}"'
+
+
+def read(if_match: str | None) -> int | None:
+    """The version that is meant; None: any. Raises Conflict for a tag that is none of ours: it cannot be the newest."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    tag = if_match.strip()
+    if "," in tag:
+        raise Invalid([Fault("If-Match", "one ETag, or *")])
+    number = tag.strip('"')
+    if not (tag == f'"{number}"' and number.isascii() and number.isdecimal()):
+        raise Conflict("version_mismatch", f"{tag} is not the ETag that was given out: read it again")
+    return int(number)
