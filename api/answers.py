@@ -11,6 +11,7 @@ __all__ = [
     "Artifacts",
     "Attempt",
     "Attempts",
+    "Audit",
     "Checkpoints",
     "Dataset",
     "Datasets",
@@ -33,6 +34,8 @@ __all__ = [
     "Queue",
     "Ready",
     "Tokens",
+    "User",
+    "Users",
     "Webhook",
     "Webhooks",
     "WhoAmI",
@@ -241,11 +244,16 @@ class Artifacts(BaseModel):
 
 
 class LeasedTo(BaseModel):
-    id: int
-    attempt: int
+    """The job that has the device. One that is not yours to see has no number, and its name says so."""
+
+    id: int | None
+    attempt: int | None
+    name: str
+    owner: str | None
     limit_bytes: int = Field(description="what it could have of the device when it started")
     peak_bytes: int | None = Field(description="measured so far")
     predicted: Prediction | None
+    link: str | None
 
 
 class Process(BaseModel):
@@ -418,11 +426,61 @@ class Deliveries(BaseModel):
     items: list[Delivery]
 
 
+class Limits(BaseModel):
+    max_queued: int | None
+    max_running: int | None
+    device_hours_week: float | None = Field(description="today and in the six days before")
+
+
+class Use(BaseModel):
+    running: int
+    device_hours_week: float
+
+
+class OwnUse(Use):
+    queued: int
+
+
 class WhoAmI(BaseModel):
     user: str
     role: str
     scopes: list[str]
     token_id: int | None
+    csrf: str | None = Field(description="for the header X-CSRF-Token, where you are logged in with a cookie")
+    limits: Limits = Field(description="null: none")
+    use: OwnUse
+
+
+class User(BaseModel):
+    name: str
+    role: str
+    is_disabled: bool
+    has_password: bool
+    limits: Limits = Field(description="the user's own; null: the service's default")
+    effective_limits: Limits = Field(description="with the defaults; null: none")
+    use: Use
+    created_at: datetime.datetime
+    disabled_at: datetime.datetime | None
+    version: int = Field(description="the ETag's number")
+    links: dict[str, str]
+
+
+class Users(BaseModel):
+    items: list[User]
+
+
+class AuditEntry(BaseModel):
+    id: int
+    at: datetime.datetime
+    user: str | None = Field(description="who did it")
+    action: str = Field(examples=["job.cancel"])
+    target: str = Field(examples=["job 7"])
+    data: dict[str, Any]
+
+
+class Audit(BaseModel):
+    items: list[AuditEntry]
+    next: str | None = Field(description="the cursor of the next page; null on the last")
 
 
 class Health(BaseModel):

@@ -5,13 +5,13 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api import pages, problems
+from api import cookies, pages, problems
 from api.body import BodyLimit
 from api.broadcast import Broadcaster
 from api.context import Context, known_query_only
 from api.edge import Edge
-from api.gate import PUBLIC, Gate
-from api.routes import attempts, events, files, health, jobs, metrics, supplies, tokens, webhooks
+from api.gate import Gate, is_public
+from api.routes import attempts, events, files, health, jobs, metrics, sessions, supplies, tokens, users, webhooks
 from api.traffic import Traffic
 from services.settings import Settings
 from services.store.engine import Store
@@ -20,7 +20,8 @@ __all__ = ["create_app"]
 
 _DESCRIPTION = (
     "Submit object-detection training jobs, watch them, and take home what they made. "
-    "Every request needs a token (Authorization: Bearer …). Every error is problem+json."
+    "Every request needs a token (Authorization: Bearer …) or the cookie of somebody who is logged in. "
+    "Every error is problem+json."
 )
 _VERSION = "1"
 
@@ -39,7 +40,7 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
         responses=problems.documented(422, 500, 503),
     )
     app.state.context = Context(settings, store)
-    app.state.broadcaster = Broadcaster(store, settings.max_streams)
+    app.state.broadcaster = Broadcaster(store, settings)
     app.state.traffic = Traffic()
     app.include_router(pages.router)
     app.include_router(health.router)
@@ -58,9 +59,9 @@ def _v1() -> APIRouter:
     router = APIRouter(
         prefix="/v1",
         dependencies=[Depends(known_query_only)],
-        responses=problems.documented(400, 401, 403, 413, 415),
+        responses=problems.documented(400, 401, 403, 413, 415, 429),
     )
-    for module in (jobs, attempts, files, events, supplies, tokens, webhooks):
+    for module in (jobs, attempts, files, events, supplies, tokens, sessions, users, webhooks):
         router.include_router(module.router)
     return router
 
@@ -70,10 +71,14 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schema["components"]["schemas"] |= problems.schemas()
-        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        schema["security"] = [{"token": []}]
-        for path in PUBLIC & schema["paths"].keys():
-            for operation in schema["paths"][path].values():
-                operation["security"] = []
+        schema["components"]["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": cookies.NAME},
+        }
+        schema["security"] = [{"token": []}, {"session": []}]
+        for path, operations in schema["paths"].items():
+            for method, operation in operations.items():
+                if is_public(method.upper(), path):
+                    operation["security"] = []
         app.openapi_schema = schema
     return app.openapi_schema

@@ -4,9 +4,22 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from services.accounts import NAME as USER_NAME
 from services.domain.policy import MAX_ATTEMPTS
+from services.users import passwords
 
-__all__ = ["CloneBody", "EditBody", "SubmitBody", "TokenBody", "WebhookBody", "WebhookEditBody"]
+__all__ = [
+    "CloneBody",
+    "EditBody",
+    "LoginBody",
+    "OwnPasswordBody",
+    "SubmitBody",
+    "TokenBody",
+    "UserBody",
+    "UserChangeBody",
+    "WebhookBody",
+    "WebhookEditBody",
+]
 
 _COUNT = 2**31 - 1
 
@@ -18,6 +31,8 @@ ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 102
 Url = Annotated[str, StringConstraints(min_length=8, max_length=2048, pattern=r"^https?://[\x21-\x7e]+$")]
 MessageKind = Literal["job.succeeded", "job.failed", "job.replanned"]
 MessageKinds = Annotated[list[MessageKind], Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True})]
+Password = Annotated[str, StringConstraints(min_length=passwords.SHORTEST, max_length=passwords.LONGEST)]
+Secret = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Lever = Literal["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"]
 
 
@@ -147,6 +162,81 @@ class TokenBody(Body):
     ] = Field(default=["read"], description="each includes the ones before it", examples=[["read", "submit"]])
     expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(default=None, examples=[90])
     user: Line | None = Field(default=None, description="whose it is; only admins name others", examples=[None])
+
+
+class LoginBody(Body):
+    """Either `user` and `password`, or a `token`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "oneOf": [
+                {
+                    "required": ["user", "password"],
+                    "properties": {"user": {"type": "string"}, "password": {"type": "string"}, "token": False},
+                },
+                {"required": ["token"], "properties": {"token": {"type": "string"}, "user": False, "password": False}},
+            ],
+            "examples": [{"user": "anna", "password": "correct horse battery staple"}],
+        },
+    )
+
+    user: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[^\x00]*$")] = Field(
+        default="", json_schema_extra=_without_default
+    )
+    password: Secret = Field(default="", json_schema_extra=_without_default)
+    token: Secret = Field(default="", json_schema_extra=_without_default)
+
+    @model_validator(mode="after")
+    def _is_one_of_two(self) -> Self:
+        if self.model_fields_set not in ({"user", "password"}, {"token"}):
+            raise ValueError("send user and password, or a token alone")
+        return self
+
+
+class LimitsBody(Body):
+    """What is left out stays as it is; null: the service's default."""
+
+    max_queued: Annotated[int, Field(ge=0, le=_COUNT)] | None = Field(default=None, examples=[20])
+    max_running: Annotated[int, Field(ge=0, le=_COUNT)] | None = Field(default=None, examples=[2])
+    device_hours_week: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = Field(
+        default=None, description="today and in the six days before", examples=[100.0]
+    )
+
+
+RoleName = Literal["viewer", "member", "admin"]
+
+
+class UserBody(Body):
+    name: Annotated[str, StringConstraints(pattern=f"^{USER_NAME.pattern}$")] = Field(examples=["anna"])
+    role: RoleName = Field(default="member", description="a viewer looks, a member has jobs, an admin may do all")
+    password: Password | None = Field(default=None, examples=["correct horse battery staple"])
+    limits: LimitsBody | None = None
+
+
+class UserChangeBody(Body):
+    """What is left out stays as it is; at least one."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
+
+    role: RoleName = Field(default="member", json_schema_extra=_without_default)
+    disabled: bool = Field(default=False, examples=[False], json_schema_extra=_without_default)
+    password: Password = Field(
+        default="", examples=["correct horse battery staple"], json_schema_extra=_without_default
+    )
+    limits: LimitsBody = Field(default_factory=LimitsBody)
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("nothing to change: send role, disabled, password or limits")
+        return self
+
+
+class OwnPasswordBody(Body):
+    password: Password = Field(description="the new one", examples=["correct horse battery staple"])
+    current: Secret | None = Field(default=None, description="the one until now, where there is one")
 
 
 class WebhookBody(Body):

@@ -19,6 +19,7 @@ from services import queries, views
 from services.accounts import Principal
 from services.errors import TooMany
 from services.news import News, Watch, of_event
+from services.settings import Settings
 from services.store import events
 from services.store.engine import Store
 
@@ -33,7 +34,6 @@ PAGE = 500
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Sees = Callable[[Principal, int], bool]
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,20 @@ def _written(news: News, data: object) -> bytes:
 class Subscription:
     """What one listener is to be sent, in order. None in `queue` is the end; `cut`: it is over in mid-sentence."""
 
-    def __init__(self, principal: Principal, job_id: int | None, sees: Sees) -> None:
+    def __init__(self, principal: Principal, job_id: int | None) -> None:
         self.principal = principal
         self.job_id = job_id
         self.queue: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING)
         self.cut = asyncio.Event()
         self.position: int | None = None  # not before it has joined
         self.seen = 0  # what has a number up to this one is not for him any more
-        self._sees = sees
 
     def text(self, told: Told) -> bytes | None:
         """As this listener may see it; None where it is not for him."""
         news = told.news
         if (self.job_id is not None and news.job_id != self.job_id) or (news.id is not None and news.id <= self.seen):
             return None
-        if news.owner_id is None or self._sees(self.principal, news.owner_id):
+        if news.owner_id is None or self.principal.sees(news.owner_id):
             return told.text
         return told.masked
 
@@ -95,10 +94,9 @@ class Subscription:
 class Broadcaster:
     """For one event loop. `close` ends every stream at once, and lets nobody in any more."""
 
-    def __init__(self, store: Store, most: int, sees: Sees = queries.may_see) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
-        self._most = most
-        self._sees = sees
+        self._settings = settings
         self._members: set[Subscription] = set()
         self._task: asyncio.Task[None] | None = None
         self._started = asyncio.Event()
@@ -110,9 +108,9 @@ class Broadcaster:
 
     async def join(self, principal: Principal, job_id: int | None = None) -> Subscription:
         """Whoever joins leaves. Raises TooMany."""
-        if self._is_closed or len(self._members) >= self._most:
+        if self._is_closed or len(self._members) >= self._settings.max_streams:
             raise TooMany(f"{len(self._members)} event streams are open, and no more are let in; try again later")
-        member = Subscription(principal, job_id, self._sees)
+        member = Subscription(principal, job_id)
         self._members.add(member)
         if self._task is None:
             self._started = asyncio.Event()
@@ -175,7 +173,7 @@ class Broadcaster:
         return [Told.of(of_event(event, page.owner_id)) for event in page.items]
 
     async def _run(self) -> None:
-        watch = Watch(self._store, LIVE_EVERY_S)
+        watch = Watch(self._store, self._settings, LIVE_EVERY_S)
         self._position = self._forgotten = await self._patiently(watch.start)
         self._recent.clear()
         self._current = ()

@@ -1,10 +1,11 @@
 """What every route is given: the settings, the store, and who is asking."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
+from api.rate import Rate
 from services.accounts import Principal
 from services.errors import Fault, Invalid, Unauthenticated
 from services.settings import Settings
@@ -19,6 +20,8 @@ LARGEST_ID = 2**53 - 1  # what JavaScript can count to
 class Context:
     settings: Settings
     store: Store
+    logins: Rate = field(default_factory=lambda: Rate(10))  # by address and name: nobody tries all the passwords
+    logins_by_address: Rate = field(default_factory=lambda: Rate(60))
 
 
 def _context(request: Request) -> Context:

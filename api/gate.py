@@ -1,13 +1,17 @@
-"""Who is asking, asked before anything else. What is not listed in PUBLIC needs a token, also what does not exist."""
+"""Who is asking, asked before anything else. What is not public needs a token or a session, also what is not there."""
 
+import hmac
 import ipaddress
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api import cookies
 from api.problems import problem, problem_of
+from api.rate import Rate
 from services import accounts
 from services.accounts import Principal
 from services.accounts import Scope as TokenScope
@@ -15,24 +19,38 @@ from services.errors import DownshiftError, Forbidden, Unauthenticated
 from services.health import DATABASE_AWAY
 from services.settings import Settings
 from services.store.engine import Store
+from services.users import sessions
 
-__all__ = ["PUBLIC", "Gate"]
+__all__ = ["PUBLIC", "Gate", "is_public"]
 
 # These hold nothing that anybody put into the service.
-PUBLIC = frozenset({"/", "/docs", "/openapi.json", "/healthz", "/readyz"})
+PUBLIC = frozenset({"/", "/docs", "/login", "/openapi.json", "/healthz", "/readyz"})
+STATIC = "/static/"
+LOGIN = ("POST", "/v1/session")  # whoever has nothing yet gets it here
+CSRF_HEADER = "X-CSRF-Token"
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
+# What those who may only read do to themselves.
+_OF_ONESELF = frozenset({("DELETE", "/v1/session"), ("PUT", "/v1/users/me/password")})
+
+
+def is_public(method: str, path: str) -> bool:
+    """May anybody ask for this?"""
+    is_static = path.startswith(STATIC) and ".." not in path.split("/")
+    return (method, path) == LOGIN or (method in _READS and (path in PUBLIC or is_static))
 
 
 class Gate:
-    """Lets a request through with its principal in `scope["state"]`, or answers 401 or 403 itself.
+    """Lets a request through with its principal in `scope["state"]`, or answers 401, 403 or 429 itself.
 
-    Reading takes the scope `read`, everything else at least `submit`; what takes more, its use case says.
+    Reading takes the scope `read`, everything else at least `submit`; what takes more, its use case says. A page that a
+    person without a session asks for becomes the log-in page.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, store: Store) -> None:
         self._app = app
         self._settings = settings
         self._store = store
+        self._rate = Rate(settings.rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -40,43 +58,91 @@ class Gate:
             return
         if scope["type"] != "http":  # there are no others; whoever adds one brings its own answer to "who is asking"
             raise RuntimeError(f"no {scope['type']} here")
-        if not (scope["path"] in PUBLIC and scope["method"] in _READS):
-            try:
-                principal = await self._identify(Headers(scope=scope))
-                principal.require(TokenScope.READ if scope["method"] in _READS else TokenScope.SUBMIT)
-            except DownshiftError as error:
+        method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
+        try:
+            if is_public(method, path):
+                if (method, path) == LOGIN:
+                    _refuse_other_origins(headers)
+            else:
+                scope.setdefault("state", {})["principal"] = await self._admit(method, path, headers)
+        except DownshiftError as error:
+            if isinstance(error, Unauthenticated) and _is_page(method, path, headers):
+                await RedirectResponse(_login_page(scope), 303)(scope, receive, send)
+            else:
                 await problem_of(scope, error)(scope, receive, send)
-                return
-            except DATABASE_AWAY:
-                detail = "the database did not answer, so nobody's token can be checked; try again in a moment"
-                await problem(scope, "database_away", detail, headers={"Retry-After": "5"})(scope, receive, send)
-                return
-            scope.setdefault("state", {})["principal"] = principal
+            return
+        except DATABASE_AWAY:
+            detail = "the database did not answer, so nobody's token can be checked; try again in a moment"
+            await problem(scope, "database_away", detail, headers={"Retry-After": "5"})(scope, receive, send)
+            return
         await self._app(scope, receive, send)
 
-    async def _identify(self, headers: Headers) -> Principal:
+    async def _admit(self, method: str, path: str, headers: Headers) -> Principal:
+        principal = await self._identify(method, headers)
+        # A script that asks too much does not lock its owner out of the dashboard.
+        self._rate.take((principal.user_id, principal.session_id is None))
+        reads = method in _READS or (method, path) in _OF_ONESELF
+        principal.require(TokenScope.READ if reads else TokenScope.SUBMIT)
+        return principal.where(jobs_are_private=self._settings.private_jobs)
+
+    async def _identify(self, method: str, headers: Headers) -> Principal:
         if not self._settings.authentication:
             _refuse_other_sites(headers)
             return await run_in_threadpool(accounts.local_principal, self._store)
-        return await run_in_threadpool(accounts.authenticate, self._store, _token(headers))
+        cookie = cookies.read(headers)
+        if cookie is None or "authorization" in headers:
+            return await run_in_threadpool(accounts.authenticate, self._store, _token(headers))
+        principal = await run_in_threadpool(sessions.authenticate, self._store, cookie)
+        _refuse_other_origins(headers)
+        if method not in _READS:
+            _require_csrf(principal, headers)
+        return principal
 
 
 def _token(headers: Headers) -> str:
     given = headers.getlist("authorization")
     if not given:
-        raise Unauthenticated("send a token: Authorization: Bearer …; the first one is in the file admin-token")
+        raise Unauthenticated("log in, or send a token: Authorization: Bearer …; the first is in the file admin-token")
     scheme, _, token = given[0].partition(" ")
     if len(given) > 1 or scheme.lower() != "bearer":
         raise Unauthenticated("send one header of the form Authorization: Bearer …")
     return token.strip()
 
 
+def _require_csrf(principal: Principal, headers: Headers) -> None:
+    """A browser sends the cookie whoever wrote the page; only a page of ours can know this. Raises Forbidden."""
+    given = headers.get(CSRF_HEADER, "")
+    if principal.csrf is None or not hmac.compare_digest(given.encode(), principal.csrf.encode()):
+        raise Forbidden(
+            f"with a session's cookie, changes need the header {CSRF_HEADER}: its value is `csrf` of GET /v1/whoami",
+            "csrf_failed",
+        )
+
+
+def _refuse_other_origins(headers: Headers) -> None:
+    """The cookie is no good for pages from elsewhere, of another port of this host either. Raises Forbidden."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+    is_own = origin is None or _is_own(origin, headers)
+    # Following a link from elsewhere is what people do; what it shows is theirs alone to see.
+    is_link = headers.get("sec-fetch-mode") == "navigate"
+    if not is_own or (site not in ("same-origin", "none") and not is_link):
+        raise Forbidden("this was asked by a page of another site", "csrf_failed")
+
+
+def _is_own(origin: str, headers: Headers) -> bool:
+    """By host and port: behind a proxy with TLS, the scheme that we see is not the browser's."""
+    try:
+        return urlsplit(origin).netloc == headers.get("host", "")
+    except ValueError:  # no address at all
+        return False
+
+
 def _refuse_other_sites(headers: Headers) -> None:
     """Without tokens, a page from anywhere could ask this service through the browser of whoever looks at it."""
-    host, origin = headers.get("host", ""), headers.get("origin")
+    origin = headers.get("origin")
     try:
-        own = origin is None or urlsplit(origin).netloc == host
-        if own and _is_loopback(urlsplit(f"//{host}").hostname or ""):
+        own = origin is None or _is_own(origin, headers)
+        if own and _is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
             return
     except ValueError:  # no address at all
         pass
@@ -85,3 +151,14 @@ def _refuse_other_sites(headers: Headers) -> None:
 
 def _is_loopback(name: str) -> bool:
     return name == "localhost" or ipaddress.ip_address(name).is_loopback
+
+
+def _is_page(method: str, path: str, headers: Headers) -> bool:
+    wants_page = "text/html" in headers.get("accept", "") and "authorization" not in headers
+    return method == "GET" and wants_page and not path.startswith("/v1/")
+
+
+def _login_page(scope: Scope) -> str:
+    query = scope.get("query_string", b"").decode("latin-1")
+    wanted = scope["path"] + (f"?{query}" if query else "")
+    return f"/login?next={quote(wanted, safe='')}"

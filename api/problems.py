@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from services.domain.states import WrongState
-from services.errors import Conflict, DownshiftError, Fault, Invalid
+from services.errors import Conflict, DownshiftError, Fault, Invalid, TooFast
 from services.health import DATABASE_AWAY
 
 __all__ = ["MEDIA_TYPE", "Problem", "documented", "handle_all", "problem", "problem_of", "schemas"]
@@ -29,18 +30,22 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "bad_json": (400, "The body is not JSON"),
     "unauthenticated": (401, "A valid token is needed"),
     "forbidden": (403, "Not allowed"),
+    "csrf_failed": (403, "The request did not come from a page of this service"),
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "This cannot be done here"),
     "conflict": (409, "The request does not fit what is there"),
     "wrong_state": (409, "The job is not in a state for this"),
     "key_reused": (409, "The Idempotency-Key was used for another request"),
     "name_taken": (409, "The name is taken"),
+    "last_admin": (409, "There must be an admin"),
     "version_mismatch": (412, "It has changed since it was read"),
     "too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The body must be JSON"),
     "range_not_satisfiable": (416, "There is no such part"),
     "invalid": (422, "The request cannot be carried out"),
     "too_many": (429, "A limit is reached"),
+    "limit_reached": (429, "A limit of yours is reached"),
+    "rate_limited": (429, "Too many requests"),
     "internal": (500, "Something went wrong on our side"),
     "not_ready": (503, "The service is not ready"),
     "database_away": (503, "The database cannot be reached"),
@@ -121,7 +126,9 @@ def problem_of(scope: Scope, error: Exception) -> JSONResponse:
     code = str(getattr(error, "code", "internal"))
     status, title = _CODES.get(code) or _CODES[_family(error)]
     faults = error.faults if isinstance(error, Invalid) else None
-    headers = {"WWW-Authenticate": 'Bearer realm="downshift"'} if status == 401 else None
+    headers = {"WWW-Authenticate": 'Bearer realm="downshift"'} if status == 401 else {}
+    if isinstance(error, TooFast):
+        headers["Retry-After"] = str(math.ceil(error.retry_after_s))
     return _response(scope, code, status, title, str(error), faults, headers)
 
 

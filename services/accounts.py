@@ -10,29 +10,36 @@ import hashlib
 import hmac
 import logging
 import os
+import re
 import secrets
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from services.clock import utc_now
-from services.errors import Conflict, Forbidden, Unauthenticated
+from services.domain.limits import Limits
+from services.errors import Conflict, Fault, Forbidden, Invalid, Unauthenticated
 from services.settings import Settings
 from services.store import accounts, audit
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 from services.store.models import Token, User
+from services.users import passwords
 
 __all__ = [
     "Principal",
     "Role",
     "Scope",
+    "allowed",
     "authenticate",
+    "check_name",
     "create_user",
+    "digest_of",
     "ensure_admin",
     "including",
+    "is_valid",
     "listed",
     "local_principal",
     "new_token",
@@ -40,6 +47,8 @@ __all__ = [
 
 ADMIN = "admin"
 LOCAL = "local"
+NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
+NO_LIMITS = Limits()
 _PREFIX = "dsh_"  # so that a token that leaked is recognised for what it is
 _LONGEST_TOKEN = 128
 _TOUCH_EVERY = datetime.timedelta(minutes=1)
@@ -73,10 +82,25 @@ class Principal:
     scopes: frozenset[Scope]
     token_id: int | None = None
     expires_at: datetime.datetime | None = None
+    session_id: int | None = None  # of one who is logged in
+    csrf: str | None = None  # what a page of ours, and no other, can send along with the session's cookie
+    sees_others: bool = True  # false where jobs are private
 
     @property
     def is_admin(self) -> bool:
         return Scope.ADMIN in self.scopes
+
+    @property
+    def sees_only(self) -> int | None:
+        """The one user whose jobs this one may see; None: everybody's."""
+        return None if self.sees_others else self.user_id
+
+    def sees(self, owner_id: int) -> bool:
+        return self.sees_others or owner_id == self.user_id
+
+    def where(self, *, jobs_are_private: bool) -> "Principal":
+        """The same, as far as the setting lets this one see others' jobs: admins, with whatever token, see all."""
+        return replace(self, sees_others=not jobs_are_private or self.role is Role.ADMIN)
 
     def require(self, scope: Scope) -> None:
         """Raises Forbidden."""
@@ -97,6 +121,11 @@ def including(scopes: Iterable[str]) -> frozenset[Scope]:
     return frozenset(order[: most + 1])
 
 
+def allowed(role: Role) -> frozenset[Scope]:
+    """What one with this role can do at most."""
+    return including([_MOST[role]])
+
+
 def listed(scopes: Collection[Scope]) -> str:
     return ", ".join(scope for scope in Scope if scope in scopes) or "none"
 
@@ -114,7 +143,7 @@ def new_token(
     token = Token(
         user_id=user.id,
         name=name,
-        digest=_digest(secret),
+        digest=digest_of(secret),
         scopes=[str(scope) for scope in Scope if scope in scopes],
         created_at=now,
         expires_at=expires_at,
@@ -122,7 +151,7 @@ def new_token(
     return accounts.add_token(session, token), secret
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -161,18 +190,21 @@ def authenticate(store: Store, token: str, now: datetime.datetime | None = None)
     refused = Unauthenticated("the token is not valid: it is unknown, expired or revoked")
     if not token or len(token) > _LONGEST_TOKEN or not token.isascii():
         raise refused
-    digest = _digest(token)
+    digest = digest_of(token)
     with store.reading() as session:
         found = accounts.find_token(session, digest)
     if found is None or not hmac.compare_digest(found[0].digest, digest):
         raise refused
     kept, user = found
-    if kept.revoked_at is not None or (kept.expires_at is not None and kept.expires_at <= now):
+    if user.disabled_at is not None or not is_valid(kept, now):
         raise refused
     _touch(store, kept, now)
     role = Role(user.role)
-    scopes = including(kept.scopes) & including([_MOST[role]])
-    return Principal(user.id, user.name, role, scopes, kept.id, kept.expires_at)
+    return Principal(user.id, user.name, role, including(kept.scopes) & allowed(role), kept.id, kept.expires_at)
+
+
+def is_valid(token: Token, now: datetime.datetime) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 
 def _touch(store: Store, token: Token, now: datetime.datetime) -> None:
@@ -182,7 +214,7 @@ def _touch(store: Store, token: Token, now: datetime.datetime) -> None:
     try:
         with store.transaction() as session:
             accounts.touch(session, token.id, now, now - _TOUCH_EVERY)
-    except SQLAlchemyError as error:  # nobody is refused because a note could not be taken
+    except (StoreUnavailable, SQLAlchemyError) as error:  # nobody is refused because a note could not be taken
         _log.warning("the use of a token was not noted: %s", error)
 
 
@@ -197,13 +229,37 @@ def local_principal(store: Store) -> Principal:
     return Principal(user.id, user.name, Role.ADMIN, frozenset(Scope))
 
 
-def create_user(store: Store, principal: Principal, name: str, role: Role) -> int:
-    """Returns the user's id. Raises Forbidden, Conflict("name_taken")."""
+def create_user(
+    store: Store,
+    principal: Principal,
+    name: str,
+    role: Role,
+    *,
+    password: str | None = None,
+    limits: Limits = NO_LIMITS,
+) -> int:
+    """Returns the user's id. Raises Forbidden, Invalid, Conflict("name_taken").
+
+    Without a password the user cannot log in, but with a token.
+    """
     principal.require(Scope.ADMIN)
+    check_name(name)
+    kept = None if password is None else passwords.keep(password, name)
     now = utc_now()
     with store.transaction() as session:
         user = accounts.add_user(session, name, role, now)
         if user is None:
             raise Conflict("name_taken", f"there is a user called {name!r} already")
-        audit.add(session, principal.user_id, "user.create", f"user {user.id}", now, name=name, role=str(role))
+        user.password = kept
+        user.max_queued, user.max_running = limits.max_queued, limits.max_running
+        user.device_hours_week = limits.device_hours_week
+        audit.add(session, principal.user_id, "user.create", f"user {name}", now, role=str(role))
         return user.id
+
+
+def check_name(name: str) -> None:
+    """Raises Invalid."""
+    if not NAME.fullmatch(name):
+        raise Invalid([Fault("name", "small letters, digits and . _ @ - in it, 64 at most, a letter or digit first")])
+    if name in (LOCAL, "me"):
+        raise Invalid([Fault("name", f"{name!r} has a meaning of its own here: take another")])

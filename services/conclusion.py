@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import following, history, outbox, planning, storable
+from services import following, history, outbox, planning, standing, storable
 from services.clock import utc_now
 from services.domain import remedies
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome
@@ -84,6 +84,7 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
         _note(session, attempt, left.outcome, left.exit_status, ending, now)
         attempt.followed_by = following.follow(session, job, attempt, ending, now, left.others)
         concluded = Concluded(State(job.state), attempt.followed_by)
+        standing.charge(session, job.owner_id, lease, now)
         leases.release(session, job_id, token)
         events.add(
             session,

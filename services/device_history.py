@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import queries
 from services.accounts import Principal, Scope
 from services.clock import utc_now
 from services.domain.contract import DeviceKind
@@ -74,7 +73,7 @@ def show(store: Store, principal: Principal, device_id: str, hours: int, max_poi
             raise NotFound(f"there is no device {device_id}")
         found = _thinned(device_history.since(session, device_id, now - datetime.timedelta(hours=hours)), max_points)
         owners = listing.owners_of(session, {past.job_id for past in found if past.job_id is not None})
-    seen = {job_id for job_id, owner_id in owners.items() if queries.may_see(principal, owner_id)}
+    seen = {job_id for job_id, owner_id in owners.items() if principal.sees(owner_id)}
     return {
         "device": device_id,
         "total_bytes": device.total_bytes,

@@ -7,12 +7,25 @@ DownshiftError
  ├ Invalid             a request that cannot be carried out; names every field that is wrong
  ├ Conflict            the thing has changed, or the key was used for something else
  └ TooMany             a limit is reached
+    ├ LimitReached     of what one user may have
+    └ TooFast          of what one user may ask in a minute; it is over after some seconds
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Conflict", "DownshiftError", "Fault", "Forbidden", "Invalid", "NotFound", "TooMany", "Unauthenticated"]
+__all__ = [
+    "Conflict",
+    "DownshiftError",
+    "Fault",
+    "Forbidden",
+    "Invalid",
+    "LimitReached",
+    "NotFound",
+    "TooFast",
+    "TooMany",
+    "Unauthenticated",
+]
 
 
 class DownshiftError(Exception):
@@ -24,7 +37,9 @@ class NotFound(DownshiftError):
 
 
 class Forbidden(DownshiftError):
-    code = "forbidden"
+    def __init__(self, message: str, code: str = "forbidden") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Unauthenticated(DownshiftError):
@@ -39,6 +54,18 @@ class Conflict(DownshiftError):
 
 class TooMany(DownshiftError):
     code = "too_many"
+
+
+class LimitReached(TooMany):
+    code = "limit_reached"
+
+
+class TooFast(TooMany):
+    code = "rate_limited"
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,10 @@ def read(store: Store) -> Figures:
             attempts=figures.attempts_by_diagnosis(session),
             oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
             prediction_errors=[(predicted - measured) / measured for predicted, measured in predictions],
-            devices=[_device(session, device, attempt, present_since) for device, attempt in listing.devices(session)],
+            devices=[
+                _device(session, device, holding.attempt if holding else None, present_since)
+                for device, holding in listing.devices(session)
+            ],
             deliveries=webhooks.count_waiting(session),
         )
 

@@ -8,12 +8,17 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError, Ti
 
 from services.settings import Settings
 from services.store import migrate
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 
 __all__ = ["DATABASE_AWAY", "Readiness", "readiness"]
 
 # What any use case raises where the database cannot be reached, or not in time. Nothing has happened then.
-DATABASE_AWAY: tuple[type[Exception], ...] = (OperationalError, InterfaceError, TimeoutError)
+DATABASE_AWAY: tuple[type[Exception], ...] = (
+    StoreUnavailable,
+    OperationalError,
+    InterfaceError,
+    TimeoutError,
+)
 
 _PATIENCE_S = 1.0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import submission
+from services import queries, quota, standing, submission
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.endings import Diagnosis
@@ -52,9 +52,11 @@ def pause(store: Store, principal: Principal, job_id: int) -> None:
 
 
 def resume(store: Store, settings: Settings, principal: Principal, job_id: int) -> None:
-    """A paused job queues again, and goes on from its last checkpoint."""
+    """A paused job queues again, and goes on from its last checkpoint. Raises LimitReached."""
     with store.transaction() as session:
         job = _own(session, principal, job_id)
+        if job.state == State.PAUSED:
+            quota.require_room(session, settings, job.owner_id, is_new=False)
         _move(session, principal, job, Verb.RESUME)
         job.queued_at, job.not_before = utc_now(), None
     wake_workers(settings)
@@ -70,9 +72,7 @@ def clone(
 ) -> Submitted:
     """A new job with the same request, `changes` merged into it one level deep."""
     with store.reading() as session:
-        job = jobs.get(session, job_id)
-        if job is None:
-            raise _no_job(job_id)
+        job = queries.visible_job(session, principal, job_id)
         request = {**job.request, "name": f"{job.name} (copy)"[:128]}
     for name, value in changes.items():
         inner = request.get(name)
@@ -101,8 +101,8 @@ def edit(
 
 def _own(session: Session, principal: Principal, job_id: int) -> Job:
     job = jobs.lock(session, job_id)
-    if job is None:
-        raise _no_job(job_id)
+    if job is None or not principal.sees(job.owner_id):
+        raise NotFound(f"there is no job {job_id}")
     principal.require_change(job.owner_id)
     return job
 
@@ -117,13 +117,10 @@ def _abandon(session: Session, job: Job) -> bool:
         attempt.ended_at, attempt.diagnosis = now, Diagnosis.UNKNOWN_KILL
         attempt.message = f"its host {lease.host} was not heard of since {lease.expires_at:%Y-%m-%d %H:%M} UTC"
         attempt.followed_by = "cancelled by its owner"
+    standing.charge(session, job.owner_id, lease, lease.expires_at)  # it was not heard of any more after that
     leases.release(session, job.id, lease.token)
     job.stop = None
     return True
-
-
-def _no_job(job_id: int) -> NotFound:
-    return NotFound(f"there is no job {job_id}")
 
 
 def _ask(session: Session, principal: Principal, job: Job, stop: Stop) -> None:

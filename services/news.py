@@ -12,10 +12,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import planning, queries, views
+from services import planning, queries, standing, views
 from services.clock import utc_now
 from services.event_tail import EventTail
-from services.store import listing
+from services.settings import Settings
+from services.store import listing, queue_order
 from services.store.engine import Store
 from services.store.models import Event
 
@@ -48,8 +49,11 @@ def of_event(event: Event, owner_id: int) -> News:
 class Watch:
     """For one thread at a time: `start`, then `look` again and again."""
 
-    def __init__(self, store: Store, live_every_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, live_every_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store = store
+        self._settings = settings
         self._tail = EventTail(store, clock)
         self._live_every_s = live_every_s
         self._clock = clock
@@ -87,13 +91,17 @@ class Watch:
         """The jobs that something happened to, as they are now."""
         return [
             News("job", view, utc_now(), job_id=job.id, owner_id=job.owner_id)
-            for job, view in queries.views_of(session, sorted(job_ids))
+            for job, view in queries.views_of(session, self._settings, sorted(job_ids))
         ]
 
     def _queue(self, session: Session) -> list[News]:
-        counts = listing.count_active(session)
-        waiting = {str(number): place for place, number in enumerate(listing.waiting(session, _MOST_WAITING), 1)}
-        return self._changed("queue", None, News("queue", {**counts, "positions": waiting}, utc_now()))
+        """Where jobs are private, nobody is told the places of all: each owner has his own job's view."""
+        counts, now = listing.count_active(session), utc_now()
+        waiting = {}
+        if not self._settings.private_jobs:
+            shares = standing.shares(standing.of_everybody(session, self._settings, now))
+            waiting = {str(job_id): place for job_id, place in queue_order.places(session, shares, now, _MOST_WAITING)}
+        return self._changed("queue", None, News("queue", {**counts, "positions": waiting}, now))
 
     def _progress(self, session: Session) -> list[News]:
         found, running = [], set()
@@ -116,12 +124,14 @@ class Watch:
         now = utc_now()
         present_since = now - datetime.timedelta(seconds=planning.PRESENT_S)
         found, present = [], set()
-        for device, attempt, owner_id in listing.devices_with_owners(session):
+        for device, holding in listing.devices(session):
             present.add(device.id)
-            view = views.device_view(device, attempt, present_since)
-            view.pop("seen_at")
-            masked = view if attempt is None else {**view, "job": None}
-            news = News("device", view, now, owner_id=owner_id, masked=masked)
+            view, masked = (
+                views.device_view(device, holding, present_since, is_hidden=is_hidden) for is_hidden in (False, True)
+            )
+            for seen in (view, masked):
+                seen.pop("seen_at")
+            news = News("device", view, now, owner_id=holding.owner_id if holding else None, masked=masked)
             found += self._changed("device", device.id, news)
         for gone in self._forget("device", present):
             found.append(News("device", {"id": gone, "is_gone": True}, now))

@@ -1,19 +1,21 @@
 """What the service answers when asked. A list of n jobs costs a constant number of queries."""
 
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import planning, views
+from services import planning, standing, views
 from services.accounts import Principal, Scope
 from services.clock import utc_now
 from services.domain import catalogue
 from services.domain.states import FINAL, State
 from services.errors import NotFound
-from services.store import accounts, attempts, events, jobs, listing, metrics
+from services.settings import Settings
+from services.standing import Standing
+from services.store import accounts, attempts, events, jobs, listing, metrics, queue_order
 from services.store.engine import Store
 from services.store.models import Attempt, Event, Job
 
@@ -29,7 +31,6 @@ __all__ = [
     "list_jobs",
     "list_models",
     "list_queue",
-    "may_see",
     "show_attempt",
     "show_job",
     "show_metrics",
@@ -39,35 +40,50 @@ __all__ = [
 ]
 
 
-def job_view(session: Session, job: Job) -> dict[str, Any]:
-    return job_views(session, [job])[0]
+def job_view(session: Session, settings: Settings, job: Job) -> dict[str, Any]:
+    return job_views(session, settings, [job])[0]
 
 
-def job_views(session: Session, found: Sequence[Job]) -> list[dict[str, Any]]:
-    owners = accounts.names_of(session, {job.owner_id for job in found})
+def job_views(session: Session, settings: Settings, found: Sequence[Job]) -> list[dict[str, Any]]:
     queued = [job.id for job in found if job.state == State.QUEUED]
+    if not queued:
+        return _views(session, found, {}, {})
+    now = utc_now()
+    standings = standing.of_everybody(session, settings, now)
+    return _views(session, found, standings, queue_order.positions(session, standing.shares(standings), now, queued))
+
+
+def _views(
+    session: Session, found: Sequence[Job], standings: Mapping[int, Standing], positions: Mapping[int, int]
+) -> list[dict[str, Any]]:
+    """`standings`: of everybody, needed where a job waits."""
+    owners = {user_id: owner.name for user_id, owner in standings.items()}
+    owners = owners or accounts.names_of(session, {job.owner_id for job in found})
     running = [job.id for job in found if job.state == State.RUNNING]
-    positions = listing.queue_positions(session, queued) if queued else {}
     step_times = listing.step_times(session, running) if running else {}
-    return [views.job_view(job, owners[job.owner_id], positions.get(job.id), step_times.get(job.id)) for job in found]
+    return [
+        views.job_view(
+            job,
+            owners[job.owner_id],
+            positions.get(job.id),
+            step_times.get(job.id),
+            standings[job.owner_id].hold if job.state == State.QUEUED else None,
+        )
+        for job in found
+    ]
 
 
-def views_of(session: Session, job_ids: Collection[int]) -> list[tuple[Job, dict[str, Any]]]:
+def views_of(session: Session, settings: Settings, job_ids: Collection[int]) -> list[tuple[Job, dict[str, Any]]]:
     """Those of these jobs that there are, each as it is shown."""
     found = listing.by_numbers(session, job_ids) if job_ids else []
-    return list(zip(found, job_views(session, found) if found else [], strict=True))
-
-
-def may_see(principal: Principal, owner_id: int) -> bool:
-    """Whether this one may see the jobs of `owner_id`. Everybody on the team sees every job."""
-    return Scope.READ in principal.scopes
+    return list(zip(found, job_views(session, settings, found) if found else [], strict=True))
 
 
 def visible_job(session: Session, principal: Principal, job_id: int) -> Job:
-    """The job, if this one may see it; raises NotFound."""
+    """The job, if this one may see it; raises NotFound, which does not say whether there is one."""
     principal.require(Scope.READ)
     job = jobs.get(session, job_id)
-    if job is None or not may_see(principal, job.owner_id):
+    if job is None or not principal.sees(job.owner_id):
         raise NotFound(f"there is no job {job_id}")
     return job
 
@@ -91,6 +107,7 @@ class JobPage:
 
 def list_jobs(
     store: Store,
+    settings: Settings,
     principal: Principal,
     *,
     limit: int,
@@ -102,14 +119,22 @@ def list_jobs(
     """Newest first. A page is found by the number it follows, so jobs that arrive meanwhile shift nothing."""
     principal.require(Scope.READ)
     with store.reading() as session:
-        found = listing.page(session, limit=limit + 1, before=before, states=states, owner=owner, text=text)
+        found = listing.page(
+            session,
+            limit=limit + 1,
+            before=before,
+            states=states,
+            owner=owner,
+            text=text,
+            only_of=principal.sees_only,
+        )
         here = found[:limit]
-        return JobPage(job_views(session, here), here[-1].id if len(found) > limit else None)
+        return JobPage(job_views(session, settings, here), here[-1].id if len(found) > limit else None)
 
 
-def show_job(store: Store, principal: Principal, job_id: int) -> dict[str, Any]:
+def show_job(store: Store, settings: Settings, principal: Principal, job_id: int) -> dict[str, Any]:
     with store.reading() as session:
-        return job_view(session, visible_job(session, principal, job_id))
+        return job_view(session, settings, visible_job(session, principal, job_id))
 
 
 def list_attempts(store: Store, principal: Principal, job_id: int) -> list[dict[str, Any]]:
@@ -181,15 +206,26 @@ def list_devices(store: Store, principal: Principal) -> list[dict[str, Any]]:
     principal.require(Scope.READ)
     present_since = utc_now() - datetime.timedelta(seconds=planning.PRESENT_S)
     with store.reading() as session:
-        return [views.device_view(device, attempt, present_since) for device, attempt in listing.devices(session)]
+        return [
+            views.device_view(
+                device, holding, present_since, is_hidden=holding is not None and not principal.sees(holding.owner_id)
+            )
+            for device, holding in listing.devices(session)
+        ]
 
 
-def list_queue(store: Store, principal: Principal, limit: int) -> dict[str, Any]:
-    """The jobs that wait, the next one first, and how many there are of each state."""
+def list_queue(store: Store, settings: Settings, principal: Principal, limit: int) -> dict[str, Any]:
+    """The jobs that wait, the next one first, and how many there are of each state.
+
+    Where jobs are private, only one's own are named; their positions are those in the whole queue.
+    """
     principal.require(Scope.READ)
+    now = utc_now()
     with store.reading() as session:
-        counts = listing.count_by_state(session)
-        waiting = job_views(session, listing.next_in_queue(session, limit))
+        counts = listing.count_active(session)
+        standings = standing.of_everybody(session, settings, now)
+        found, positions = queue_order.first(session, standing.shares(standings), now, limit, principal.sees_only)
+        waiting = _views(session, found, standings, positions)
     return {
         "queued": counts.get(State.QUEUED, 0),
         "running": counts.get(State.RUNNING, 0),

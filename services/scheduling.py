@@ -1,4 +1,4 @@
-"""Which job starts where. Jobs go by priority, then first come, first served; a device takes one at a time."""
+"""Which job starts where. Jobs go by priority, then by whose turn it is; a device takes one at a time."""
 
 import dataclasses
 import datetime
@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import adoption, growing, outbox, planning, waiting
+from services import adoption, growing, outbox, planning, standing, waiting
 from services.adoption import Start
 from services.clock import utc_now
 from services.domain import planner, probing
@@ -24,7 +24,8 @@ from services.domain.policy import Prefer
 from services.domain.states import State, Verb, advance
 from services.planning import Room
 from services.settings import Settings
-from services.store import attempts, devices, events, jobs, leases
+from services.standing import Standing
+from services.store import attempts, devices, events, jobs, leases, queue_order
 from services.store.engine import Store
 from services.store.models import Attempt, Device, Job, Lease
 
@@ -75,19 +76,20 @@ def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
 
 def _claim(session: Session, settings: Settings, boot_id: str, now: datetime.datetime) -> Claim | None:
     look = _Look(session, settings, now)
-    for job in _waiting(session, now):
+    standings = standing.of_everybody(session, settings, now)
+    for job in _waiting(session, standings, now):
         device = _place(look, job)
-        if device is not None:
+        owner = standings[job.owner_id]
+        if device is not None and standing.may_start(session, settings, now, job.owner_id, owner):
             return _lease(session, settings, job, device, _ladder(look, job, device), boot_id, now)
     return None
 
 
-def _waiting(session: Session, now: datetime.datetime) -> Iterator[Job]:
+def _waiting(session: Session, standings: Mapping[int, Standing], now: datetime.datetime) -> Iterator[Job]:
     """In their order, some at a time: usually one of the first is the one."""
-    last = None
-    while found := jobs.claimable(session, now, _LOOK_AT, after=last):
-        yield from found
-        last = found[-1]
+    ids = queue_order.claimable(session, standing.shares(standings), now)
+    for start in range(0, len(ids), _LOOK_AT):
+        yield from jobs.lock_claimable(session, ids[start : start + _LOOK_AT], now)
 
 
 def _free_devices(session: Session, settings: Settings, now: datetime.datetime) -> Sequence[Device]:

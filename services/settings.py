@@ -54,6 +54,12 @@ class Settings:
     max_jobs_per_user: int = 500  # queued, running or paused at one time
     max_streams: int = 1000  # of events, open at one time
     webhook_private: bool = False  # webhooks may lead to private and loopback addresses
+    max_queued: int | None = None  # this and the next two: of a user who has no limit of his own; None: no limit
+    max_running: int | None = None
+    device_hours_week: float | None = None  # today and in the six days before
+    rate_limit: int = 600  # requests a minute of one user; 0: no limit
+    private_jobs: bool = False  # only its owner and admins see a job
+    secure_cookies: bool = False  # also where the request itself did not come by https: a proxy has TLS
     trainer: str = ""  # the command that trains an attempt directory
     log_level: str = "info"
     log_json: bool = False  # the api's log: a JSON object a line
@@ -72,7 +78,8 @@ class Settings:
             raise SettingsError(f"{PREFIX}HOST: a plain name of at most {_LONGEST_HOST} letters, got {self.host!r}")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type in (int, float) and not (math.isfinite(value) and value >= 0):
+            is_number = field.type in (int, float, int | None, float | None) and value is not None
+            if is_number and not (math.isfinite(value) and value >= 0):
                 raise SettingsError(f"{PREFIX}{field.name.upper()}: a number from 0 up, got {value}")
         for name in ("poll_s", "heartbeat_s", "lease_s", "hang_s", "max_body_kb", "max_upload_mb", "max_steps"):
             if not getattr(self, name) > 0:
@@ -184,6 +191,8 @@ _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     bool: (_boolean, "on or off"),
     int: (int, "a whole number"),
     float: (float, "a number"),
+    int | None: (int, "a whole number"),
+    float | None: (float, "a number"),
 }
 
 
@@ -196,4 +205,6 @@ def _read(name: str, kind: Any, text: str) -> Any:
 
 
 def _write(value: Any) -> str:
+    if value is None:  # as if it were left out
+        return ""
     return ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -9,16 +9,16 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import outbox, planning, queries
+from services import outbox, planning, queries, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
 from services.domain.states import State
-from services.errors import Conflict, TooMany
+from services.errors import Conflict
 from services.preparation import Prepared, prepare
 from services.queue import wake_workers
 from services.settings import Settings
-from services.store import events, idempotency, jobs
+from services.store import audit, events, idempotency, jobs
 from services.store.engine import Store
 from services.store.models import IdempotencyKey, Job
 
@@ -41,7 +41,7 @@ def submit(
     request: Mapping[str, Any],
     idempotency_key: str | None = None,
 ) -> Submitted:
-    """Accept a job. Raises Invalid, TooMany, or Conflict where the key was used for another request.
+    """Accept a job. Raises Invalid, LimitReached, or Conflict where the key was used for another request.
 
     With a key, the same request again gives the same answer and no second job.
     """
@@ -53,7 +53,7 @@ def submit(
     try:
         with store.transaction() as session:
             job = _create(session, settings, principal, prepared)
-            submitted = Submitted(job.id, queries.job_view(session, job), replayed=False)
+            submitted = Submitted(job.id, queries.job_view(session, settings, job), replayed=False)
             _keep(session, principal, idempotency_key, digest, submitted)
     except idempotency.KeyTaken:  # the same request, sent twice at once
         replay = _replay(store, principal, idempotency_key, digest)
@@ -65,9 +65,7 @@ def submit(
 
 
 def _create(session: Session, settings: Settings, principal: Principal, prepared: Prepared) -> Job:
-    active = jobs.count_active(session, principal.user_id)
-    if active >= settings.max_jobs_per_user:
-        raise TooMany(f"you have {active} jobs that are not finished, and {settings.max_jobs_per_user} is the limit")
+    quota.require_room(session, settings, principal.user_id)
     now = utc_now()
     first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, now)
     decision = first.decision
@@ -98,6 +96,7 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
         job.state, job.reason, job.finished_at = State.FAILED, decision.reason, now
     jobs.add(session, job)
     events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
+    audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
     if job.state == State.FAILED:
         events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
         outbox.tell_end(session, job, now)

@@ -7,6 +7,7 @@ from typing import Any
 from services.domain.catalogue import Model
 from services.domain.contract import Reason
 from services.domain.states import State
+from services.store.listing import Holding
 from services.store.models import Attempt, Device, Job
 
 __all__ = ["attempt_view", "device_view", "eta_s", "job_view", "model_view", "stamp", "stamp_of"]
@@ -22,8 +23,10 @@ def stamp_of(seconds: float) -> str | None:
     return stamp(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
 
 
-def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | None) -> dict[str, Any]:
-    """`step_s`: what a step of the attempt that runs takes lately."""
+def job_view(
+    job: Job, owner: str, queue_position: int | None, step_s: float | None, hold: str | None = None
+) -> dict[str, Any]:
+    """`step_s`: what a step of the attempt that runs takes lately. `hold`: which limit of its owner it waits for."""
     running = job.state == State.RUNNING
     here = f"/v1/jobs/{job.id}"
     return {
@@ -32,7 +35,7 @@ def job_view(job: Job, owner: str, queue_position: int | None, step_s: float | N
         "notes": job.notes,
         "owner": owner,
         "state": str(job.state),
-        "reason": job.reason,
+        "reason": hold or job.reason,
         "stopping": job.stop,
         "priority": job.priority,
         "queue_position": queue_position,
@@ -119,8 +122,10 @@ def _prediction_error(attempt: Attempt) -> float | None:
     return round(predicted / measured - 1, 4) if predicted and measured else None
 
 
-def device_view(device: Device, attempt: Attempt | None, present_since: datetime.datetime) -> dict[str, Any]:
-    """`attempt`: the one that has it. A device that was not reported since `present_since` is shown as away."""
+def device_view(
+    device: Device, holding: Holding | None, present_since: datetime.datetime, *, is_hidden: bool = False
+) -> dict[str, Any]:
+    """A device that was not reported since `present_since` is shown as away. `is_hidden`: whose job has it is not."""
     return {
         "id": device.id,
         "host": device.host,
@@ -137,16 +142,22 @@ def device_view(device: Device, attempt: Attempt | None, present_since: datetime
         "problem": device.problem,
         "seen_at": stamp(device.seen_at),
         "is_present": device.seen_at >= present_since,
-        "job": None if attempt is None else _holder_view(attempt),
+        "job": None if holding is None else _holder_view(holding, is_hidden),
     }
 
 
-def _holder_view(attempt: Attempt) -> dict[str, Any]:
+def _holder_view(holding: Holding, is_hidden: bool) -> dict[str, Any]:
+    attempt = holding.attempt
+    memory = {"limit_bytes": attempt.limit_bytes, "peak_bytes": attempt.peak_bytes}
+    if is_hidden:
+        nobody = {"id": None, "attempt": None, "name": "another user's job", "owner": None}
+        return {**nobody, **memory, "predicted": None, "link": None}
     return {
         "id": attempt.job_id,
         "attempt": attempt.number,
-        "limit_bytes": attempt.limit_bytes,
-        "peak_bytes": attempt.peak_bytes,
+        "name": holding.name,
+        "owner": holding.owner,
+        **memory,
         "predicted": (attempt.planned or {}).get("prediction"),
         "link": f"/v1/jobs/{attempt.job_id}",
     }

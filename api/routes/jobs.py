@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from api import cursors
+from api import cursors, etags
 from api.answers import Estimate, Job, Jobs
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
-from api.etags import IfMatch, etag, version_of
+from api.etags import IfMatch
 from api.problems import documented
 from services import estimate, lifecycle, queries, submission
 from services.domain.states import State
@@ -64,7 +64,14 @@ def list_jobs(
 ) -> Any:
     """Newest first. Jobs that arrive while you turn pages shift nothing."""
     page = queries.list_jobs(
-        here.store, caller, limit=limit, before=cursors.read(cursor), states=state or (), owner=owner, text=q
+        here.store,
+        here.settings,
+        caller,
+        limit=limit,
+        before=cursors.read(cursor),
+        states=state or (),
+        owner=owner,
+        text=q,
     )
     return {"items": page.items, "next": cursors.write(page.before)}
 
@@ -75,8 +82,8 @@ def show_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> A
 
 
 def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[str, Any]:
-    job = queries.show_job(here.store, caller, job_id)
-    response.headers["ETag"] = etag(job["version"])
+    job = queries.show_job(here.store, here.settings, caller, job_id)
+    response.headers["ETag"] = etags.write(job["version"])
     return job
 
 
@@ -90,7 +97,7 @@ def edit_job(
     if_match: IfMatch = None,
 ) -> Any:
     """Change name, notes or priority. With `If-Match`, only if nobody has changed the job since you read it."""
-    lifecycle.edit(here.store, caller, job_id, body.as_request(), version_of(if_match))
+    lifecycle.edit(here.store, caller, job_id, body.as_request(), etags.read(if_match))
     return _shown(here, caller, job_id, response)
 
 
@@ -108,7 +115,7 @@ def pause_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> 
     return _shown(here, caller, job_id, response)
 
 
-@router.post("/jobs/{job_id}/resume", response_model=Job, responses=_CHANGES)
+@router.post("/jobs/{job_id}/resume", response_model=Job, responses={**_CHANGES, **documented(429)})
 def resume_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
     """A paused job queues again and goes on from its checkpoint."""
     lifecycle.resume(here.store, here.settings, caller, job_id)

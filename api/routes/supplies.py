@@ -56,4 +56,4 @@ def show_history(
 @router.get("/queue", response_model=Queue)
 def show_queue(here: Here, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> Any:
     """The jobs that wait, in the order in which they will start."""
-    return queries.list_queue(here.store, caller, limit)
+    return queries.list_queue(here.store, here.settings, caller, limit)

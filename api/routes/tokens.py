@@ -1,11 +1,11 @@
-"""Tokens, and whose they are."""
+"""Tokens."""
 
 import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from api.answers import NewToken, Tokens, WhoAmI
+from api.answers import NewToken, Tokens
 from api.bodies import TokenBody
 from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
 from api.problems import documented
@@ -13,12 +13,6 @@ from services import tokens
 from services.accounts import Scope
 
 router = APIRouter(tags=["tokens"])
-
-
-@router.get("/whoami", response_model=WhoAmI)
-def who_am_i(caller: Caller) -> Any:
-    scopes = [scope for scope in Scope if scope in caller.scopes]
-    return {"user": caller.name, "role": caller.role, "scopes": scopes, "token_id": caller.token_id}
 
 
 @router.get("/tokens", response_model=Tokens)

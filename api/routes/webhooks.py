@@ -4,10 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
+from api import etags
 from api.answers import Deliveries, Delivery, NewWebhook, Webhook, Webhooks
 from api.bodies import WebhookBody, WebhookEditBody
 from api.context import LARGEST_ID, Caller, Here
-from api.etags import IfMatch, etag, version_of
+from api.etags import IfMatch
 from api.problems import documented
 from services import webhooks
 
@@ -26,14 +27,14 @@ def create_webhook(body: WebhookBody, response: Response, here: Here, caller: Ca
     """Messages are signed after the Standard Webhooks specification. The secret for that is shown this once."""
     made, secret = webhooks.create(here.store, here.settings, caller, body.url, body.kinds)
     response.headers["Location"] = f"/v1/webhooks/{made['id']}"
-    response.headers["ETag"] = etag(made["version"])
+    response.headers["ETag"] = etags.write(made["version"])
     return {**made, "secret": secret}
 
 
 @router.get("/webhooks/{webhook_id}", response_model=Webhook, responses=documented(404))
 def show_webhook(webhook_id: WebhookId, response: Response, here: Here, caller: Caller) -> Any:
     shown = webhooks.show(here.store, caller, webhook_id)
-    response.headers["ETag"] = etag(shown["version"])
+    response.headers["ETag"] = etags.write(shown["version"])
     return shown
 
 
@@ -47,7 +48,7 @@ def edit_webhook(
     if_match: IfMatch = None,
 ) -> Any:
     """Change where it leads, what it is told, or whether. With `If-Match`, only if nobody has changed it meanwhile."""
-    webhooks.update(here.store, here.settings, caller, webhook_id, body.as_request(), version_of(if_match))
+    webhooks.update(here.store, here.settings, caller, webhook_id, body.as_request(), etags.read(if_match))
     return show_webhook(webhook_id, response, here, caller)
 
 

@@ -16,11 +16,14 @@ __all__ = [
     "find_token",
     "get_token",
     "has_users",
+    "lock_admins",
+    "lock_user",
     "names_of",
     "revoke",
     "tokens",
     "touch",
     "user_called",
+    "users",
 ]
 
 
@@ -30,6 +33,22 @@ def has_users(session: Session) -> bool:
 
 def user_called(session: Session, name: str) -> User | None:
     return session.scalar(select(User).where(User.name == name))
+
+
+def lock_user(session: Session, name: str) -> User | None:
+    """The user as he is now, and nobody else's to change until the end of this transaction."""
+    query = select(User).where(User.name == name).with_for_update(key_share=True)
+    return session.scalar(query.execution_options(populate_existing=True))
+
+
+def lock_admins(session: Session) -> Sequence[User]:
+    """Who can still act as an admin, each locked: of two who lock each other out, one comes too late."""
+    query = select(User).where(User.role == "admin", User.disabled_at.is_(None)).order_by(User.id)
+    return session.scalars(query.with_for_update(key_share=True).execution_options(populate_existing=True)).all()
+
+
+def users(session: Session) -> Sequence[User]:
+    return session.scalars(select(User).order_by(User.name)).all()
 
 
 def add_user(session: Session, name: str, role: str, now: datetime.datetime) -> User | None:

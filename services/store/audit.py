@@ -1,15 +1,30 @@
 """Who did what: SQL. Entries are added, never changed."""
 
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from services.store.models import AuditEntry
+from services.store.models import AuditEntry, User
 
-__all__ = ["add"]
+__all__ = ["add", "page"]
 
 
 def add(session: Session, user_id: int | None, action: str, target: str, at: datetime.datetime, **data: Any) -> None:
     """`action` is a noun and a verb (`job.cancel`), `target` names what it was done to (`job 7`)."""
     session.add(AuditEntry(user_id=user_id, action=action, target=target, at=at, data=data))
+
+
+def page(session: Session, limit: int, before: int | None = None) -> Sequence[tuple[AuditEntry, str | None]]:
+    """The newest entries, older than the number `before`, each with the name of who did it."""
+    query = (
+        select(AuditEntry, User.name)
+        .outerjoin(User, User.id == AuditEntry.user_id)
+        .order_by(AuditEntry.id.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(AuditEntry.id < before)
+    return [(entry, name) for entry, name in session.execute(query)]

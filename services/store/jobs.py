@@ -3,13 +3,13 @@
 import datetime
 from collections.abc import Sequence
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from services.domain.states import ACTIVE, State
-from services.store.models import Job, User
+from services.store.models import Job
 
-__all__ = ["add", "any_claimable", "claimable", "count_active", "get", "lock"]
+__all__ = ["add", "any_claimable", "count_of", "get", "lock", "lock_claimable"]
 
 
 def add(session: Session, job: Job) -> Job:
@@ -33,26 +33,23 @@ def any_claimable(session: Session, now: datetime.datetime) -> bool:
     return session.scalar(_claimable(now).with_only_columns(Job.id).limit(1)) is not None
 
 
-def claimable(session: Session, now: datetime.datetime, limit: int, after: Job | None = None) -> Sequence[Job]:
-    """Queued jobs that may start now, in their order: priority, then first come, first served; those behind `after`.
+def lock_claimable(session: Session, job_ids: Sequence[int], now: datetime.datetime) -> Sequence[Job]:
+    """Those of these jobs that may still start now, in the order of the numbers.
 
     Rows that another worker is deciding about are left to it (PostgreSQL; SQLite has one writer at a time).
     """
-    query = _claimable(now).order_by(Job.priority.desc(), Job.id).limit(limit).with_for_update(skip_locked=True)
-    if after is not None:
-        behind = and_(Job.priority == after.priority, Job.id > after.id)
-        query = query.where(or_(Job.priority < after.priority, behind))
-    return session.scalars(query).all()
+    found = session.scalars(_claimable(now).where(Job.id.in_(job_ids)).with_for_update(skip_locked=True))
+    by_id = {job.id: job for job in found}
+    return [by_id[job_id] for job_id in job_ids if job_id in by_id]
 
 
 def _claimable(now: datetime.datetime) -> Select[Job]:
     return select(Job).where(Job.state == State.QUEUED, or_(Job.not_before.is_(None), Job.not_before <= now))
 
 
-def count_active(session: Session, owner_id: int) -> int:
-    """How many jobs of this user are not finished. Whoever counts for the same user waits for this transaction."""
-    session.execute(select(User.id).where(User.id == owner_id).with_for_update(key_share=True))
-    return (
-        session.scalar(select(func.count()).select_from(Job).where(Job.owner_id == owner_id, Job.state.in_(ACTIVE)))
-        or 0
+def count_of(session: Session, owner_id: int) -> dict[str, int]:
+    """How many jobs of this user are not finished, by state. Whoever counts them to add one locks the user first."""
+    rows = session.execute(
+        select(Job.state, func.count()).where(Job.owner_id == owner_id, Job.state.in_(ACTIVE)).group_by(Job.state)
     )
+    return dict(rows.all())

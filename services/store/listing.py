@@ -10,22 +10,17 @@ from services.domain.states import ACTIVE, State
 from services.store.models import Attempt, Device, Job, Lease, User
 
 __all__ = [
+    "Holding",
     "Running",
     "by_numbers",
     "count_active",
     "count_by_state",
     "devices",
-    "devices_with_owners",
-    "next_in_queue",
     "owners_of",
     "page",
-    "queue_positions",
     "running",
     "step_times",
-    "waiting",
 ]
-
-_IN_ORDER = (Job.priority.desc(), Job.id)  # as they will be claimed
 
 
 def page(
@@ -36,9 +31,15 @@ def page(
     states: Collection[str] = (),
     owner: str | None = None,
     text: str | None = None,
+    only_of: int | None = None,
 ) -> Sequence[Job]:
-    """The newest jobs, older than the number `before`; `text` is a part of their name in any case."""
+    """The newest jobs, older than the number `before`; `text` is a part of their name in any case.
+
+    `only_of`: those of this user and of nobody else.
+    """
     query = select(Job).order_by(Job.id.desc()).limit(limit)
+    if only_of is not None:
+        query = query.where(Job.owner_id == only_of)
     if before is not None:
         query = query.where(Job.id < before)
     if states:
@@ -48,28 +49,6 @@ def page(
     if text:
         query = query.where(Job.name.icontains(text, autoescape=True))
     return session.scalars(query).all()
-
-
-def queue_positions(session: Session, job_ids: Iterable[int]) -> dict[int, int]:
-    """1 is the next; only of those that are queued."""
-    ranked = (
-        select(Job.id, func.row_number().over(order_by=_IN_ORDER).label("position"))
-        .where(Job.state == State.QUEUED)
-        .subquery()
-    )
-    rows = session.execute(select(ranked.c.id, ranked.c.position).where(ranked.c.id.in_(list(job_ids))))
-    return dict(rows.all())
-
-
-def next_in_queue(session: Session, limit: int) -> Sequence[Job]:
-    # Numbers are sorted, not rows: a job carries its configuration.
-    first = select(Job.id).where(Job.state == State.QUEUED).order_by(*_IN_ORDER).limit(limit).subquery()
-    return session.scalars(select(Job).join(first, first.c.id == Job.id).order_by(*_IN_ORDER)).all()
-
-
-def waiting(session: Session, limit: int) -> Sequence[int]:
-    """The numbers of the jobs in the queue, the next one first."""
-    return session.scalars(select(Job.id).where(Job.state == State.QUEUED).order_by(*_IN_ORDER).limit(limit)).all()
 
 
 def by_numbers(session: Session, job_ids: Iterable[int]) -> Sequence[Job]:
@@ -105,27 +84,30 @@ def step_times(session: Session, job_ids: Iterable[int]) -> dict[int, float]:
     return {job_id: step_s for job_id, step_s in rows if step_s is not None}
 
 
-def devices(session: Session) -> Sequence[tuple[Device, Attempt | None]]:
+@dataclass(frozen=True)
+class Holding:
+    """What a device is given to."""
+
+    attempt: Attempt
+    name: str
+    owner_id: int
+    owner: str
+
+
+def devices(session: Session) -> Sequence[tuple[Device, Holding | None]]:
     """Each with the attempt that has it."""
     query = (
-        select(Device, Attempt)
+        select(Device, Attempt, Job.name, Job.owner_id, User.name)
         .outerjoin(Lease, Lease.device_id == Device.id)
         .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
+        .outerjoin(Job, Job.id == Attempt.job_id)
+        .outerjoin(User, User.id == Job.owner_id)
         .order_by(Device.host, Device.kind, Device.index)
     )
-    return [(device, attempt) for device, attempt in session.execute(query)]
-
-
-def devices_with_owners(session: Session) -> Sequence[tuple[Device, Attempt | None, int | None]]:
-    """As `devices`, with the id of the user whose job it is."""
-    query = (
-        select(Device, Attempt, Job.owner_id)
-        .outerjoin(Lease, Lease.device_id == Device.id)
-        .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
-        .outerjoin(Job, Job.id == Lease.job_id)
-        .order_by(Device.host, Device.kind, Device.index)
-    )
-    return [(device, attempt, owner_id) for device, attempt, owner_id in session.execute(query)]
+    return [
+        (device, None if attempt is None else Holding(attempt, name, owner_id, owner))
+        for device, attempt, name, owner_id, owner in session.execute(query)
+    ]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ __all__ = [
     "Delivery",
     "Device",
     "DevicePast",
+    "DeviceUse",
     "Event",
     "IdempotencyKey",
     "Job",
@@ -23,6 +24,7 @@ __all__ = [
     "Metric",
     "Token",
     "User",
+    "UserSession",
     "Webhook",
 ]
 
@@ -72,6 +74,38 @@ class User(Base):
     name: Mapped[str] = mapped_column(String(64), unique=True)
     role: Mapped[str] = mapped_column(String(16))
     created_at: Mapped[datetime.datetime]
+    password: Mapped[str | None]  # how it is checked, with salt and parameters; None: there is none
+    disabled_at: Mapped[datetime.datetime | None]
+    max_queued: Mapped[int | None] = mapped_column(Integer)  # of this and the next two, None: as the settings say
+    max_running: Mapped[int | None] = mapped_column(Integer)
+    device_hours_week: Mapped[float | None]
+    version: Mapped[int] = mapped_column(Integer, default=1, server_default="1")
+
+
+class UserSession(Base):
+    """Somebody who is logged in with a browser. With a token where that was shown instead of a password."""
+
+    __tablename__ = "sessions"
+    __table_args__ = ({"sqlite_autoincrement": True},)  # a number is never given twice
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("tokens.id"))
+    digest: Mapped[str] = mapped_column(String(64), unique=True)  # SHA-256 of a 256-bit secret
+    user_agent: Mapped[str] = mapped_column(String(256))
+    created_at: Mapped[datetime.datetime]
+    last_used_at: Mapped[datetime.datetime]
+    expires_at: Mapped[datetime.datetime]
+
+
+class DeviceUse(Base):
+    """How long a user's jobs had devices on a day. What runs now is not in it: its lease says so."""
+
+    __tablename__ = "device_use"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    day: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False, index=True)  # since 1970, in UTC
+    seconds: Mapped[float]
 
 
 class Token(Base):
@@ -95,6 +129,8 @@ class Job(Base):
     __table_args__ = (
         Index("ix_jobs_state_priority_id", "state", "priority", "id"),
         Index("ix_jobs_owner_id_id", "owner_id", "id"),
+        # All that the order of the queue is made of: a job's row is long, and is not read for it.
+        Index("ix_jobs_state_owner_id_priority_id_not_before", "state", "owner_id", "priority", "id", "not_before"),
         {"sqlite_autoincrement": True},  # a number is never given twice
     )
 

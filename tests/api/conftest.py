@@ -7,7 +7,14 @@ import pytest
 from services.datasets import shapes
 from services.store import migrate
 from services.store.engine import Store
+from services.users import passwords
 from tests.api.service import Service
+
+
+@pytest.fixture(autouse=True)
+def _passwords_are_checked_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept says how it was made, so that each costs what it was made with."""
+    monkeypatch.setattr(passwords, "_N", 16)
 
 
 @pytest.fixture(scope="session")

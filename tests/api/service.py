@@ -42,6 +42,7 @@ class Service:
             "home": home,
             "database_url": store.engine.url.render_as_string(hide_password=False),
             "broker_url": "redis://127.0.0.1:1/0",  # nobody is there
+            "rate_limit": 0,
         }
         self.settings = Settings(**{**values, **settings})
         self.settings.datasets_dir.mkdir(parents=True)
@@ -202,6 +203,27 @@ class Service:
                         expires_at=now,
                     )
                 )
+
+
+class Browser:
+    """A person with a browser: the cookie is kept and sent, and the token against other sites' pages where it must."""
+
+    def __init__(self, service: Service, base_url: str = "http://localhost") -> None:
+        self.client = TestClient(service.app, base_url=base_url, raise_server_exceptions=False, follow_redirects=False)
+        self.csrf = ""
+
+    def log_in(self, **given: str) -> httpx.Response:
+        answer = self.client.post("/v1/session", json=given)
+        if answer.status_code == 204:
+            self.csrf = self.client.get("/v1/whoami").json()["csrf"]
+        return answer
+
+    def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        headers = {"X-CSRF-Token": self.csrf, **options.pop("headers", {})}
+        return self.client.request(method, path, headers=headers, **options)
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return self.client.get(path, **options)
 
 
 def _planned(number: int) -> dict[str, Any]:

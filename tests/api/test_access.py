@@ -1,32 +1,50 @@
 """Who may ask. Nothing is open that is not listed, and nobody changes what is somebody else's."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from api.gate import PUBLIC
+from api.gate import PUBLIC, is_public
+from api.routes import events
 from services.accounts import Scope
+from services.clock import utc_now
 from services.domain.states import State
-from tests.api.service import NOBODY, Service, expect_problem
+from services.store.models import UserSession
+from tests.api.service import NOBODY, Browser, Service, expect_problem
+
+PLACES = {"name:path": "export.tar.gz", "name": "shapes"}
+ADMINS = {"/v1/users", "/v1/audit"}  # and what is below them, but one's own password
+BODIES = {"PATCH": {"name": "mine now"}}
 
 
-def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
+@pytest.fixture(autouse=True)
+def _streams_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has happened, and then the end."""
+    monkeypatch.setattr(events, "LONGEST_S", 0.0)
+
+
+def routes(app: FastAPI) -> Iterator[tuple[str, str, str]]:
+    """Each method of each route, with the route as it is written and with something in its places."""
     for route in iter_route_contexts(app.routes):
         assert route.path is not None, f"{route} has no path: who sees to it that it needs a token?"
-        path = route.path.replace("{job_id}", "1").replace("{number}", "1").replace("{token_id}", "1")
-        path = path.replace("{webhook_id}", "1").replace("{host}", "box").replace("{key}", "cpu-0")
-        for method in route.methods or ():
-            yield method, path.replace("{name:path}", "export.tar.gz").replace("{name}", "shapes")
+        path = re.sub(r"\{([^}]+)\}", lambda place: PLACES.get(place[1], "1"), route.path)
+        for method in sorted(route.methods or ()):
+            yield method, route.path, path
+
+
+def walked(service: Service) -> list[tuple[str, str, str]]:
+    found = [(method, route, path) for method, route, path in routes(service.app) if not is_public(method, path)]
+    assert len(found) > 20
+    return found
 
 
 def test_every_route_that_is_not_public_needs_a_valid_token(service: Service) -> None:
     service.job(attempts=1)
     bad = [None, NOBODY, service.expired_token(), service.revoked_token(), "", "a b", "x" * 10_000, "é"]
-    walked = [(method, path) for method, path in routes(service.app) if path not in PUBLIC]
-    assert len(walked) > 20
-    for method, path in walked:
+    for method, _, path in walked(service):
         for token in bad:
             headers = {} if token is None else {"Authorization": f"Bearer {token}".encode()}
             refused = service.ask(method, path, by=None, headers=headers)
@@ -37,9 +55,73 @@ def test_every_route_that_is_not_public_needs_a_valid_token(service: Service) ->
             assert refused.headers["www-authenticate"].startswith("Bearer")
 
 
+def test_no_route_is_open_to_a_cookie_that_is_none_or_of_one_who_is_out(service: Service) -> None:
+    service.job(attempts=1)
+    browser = Browser(service)
+    browser.log_in(token=service.tokens["anna"])
+    with service.store.transaction() as session:
+        [row] = session.query(UserSession)
+        row.expires_at = utc_now()
+    for method, _, path in walked(service):
+        for cookie in (browser.client.cookies["downshift_session"], "", "x", "x" * 200):
+            headers = {"Cookie": f"downshift_session={cookie}"}
+            assert service.ask(method, path, by=None, headers=headers).status_code == 401, (method, path)
+
+
+def test_with_a_cookie_no_route_changes_anything_for_a_page_of_another_site(service: Service) -> None:
+    service.job(attempts=1)
+    browser = Browser(service)
+    browser.log_in(token=service.tokens["admin"])
+    changing = [(method, path) for method, _, path in walked(service) if method not in ("GET", "HEAD")]
+    assert len(changing) > 8
+    for method, path in changing:
+        for headers in (
+            {"X-CSRF-Token": ""},
+            {"X-CSRF-Token": "0" * 64},
+            {"Origin": "http://localhost:9999"},
+            {"Origin": "null"},
+            {"Sec-Fetch-Site": "same-site"},
+        ):
+            expect_problem(browser.ask(method, path, headers=headers), 403, "csrf_failed")
+
+
+def test_a_viewer_changes_nothing_on_any_route(service: Service) -> None:
+    service.job(attempts=1)
+    for method, route, path in walked(service):
+        if method in ("GET", "HEAD"):
+            allowed = {403} if is_for_admins(route) else {200, 404}
+            assert service.ask(method, path, by="vera").status_code in allowed, path
+        elif route not in ("/v1/session", "/v1/users/me/password"):
+            expect_problem(service.ask(method, path, by="vera"), 403, "forbidden")
+
+
+def is_for_admins(route: str) -> bool:
+    return any(route == top or route.startswith(f"{top}/") for top in ADMINS) and not route.startswith("/v1/users/me")
+
+
+def test_a_member_gets_nothing_of_what_is_for_admins(service: Service) -> None:
+    found = [(method, path) for method, route, path in walked(service) if is_for_admins(route)]
+    assert len(found) >= 5
+    for method, path in found:
+        body = {"name": "zoe"} if method == "POST" else {"disabled": True}
+        options = {} if method == "GET" else {"json": body}
+        assert service.ask(method, path, by="anna", **options).status_code == 403, path
+
+
+def test_on_no_route_of_a_job_does_another_member_change_it(service: Service) -> None:
+    service.job(attempts=1)
+    before = service.get("/v1/jobs/1").json()
+    for method, route, path in walked(service):
+        if "{job_id}" in route and method not in ("GET", "HEAD") and not route.endswith("/clone"):
+            refused = service.ask(method, path, by="bert", json=BODIES.get(method))
+            expect_problem(refused, 403, "forbidden")
+    assert service.get("/v1/jobs/1").json() == before
+
+
 def test_what_is_public_is_read_only_and_holds_nobody_s_data(service: Service) -> None:
     job = service.job(name="a secret name")
-    for path in PUBLIC:
+    there = {route for _, route, _ in routes(service.app)}
+    for path in PUBLIC & there:
         answer = service.get(path, by=None)
         assert answer.status_code == 200, path
         assert "a secret name" not in answer.text
@@ -47,7 +129,15 @@ def test_what_is_public_is_read_only_and_holds_nobody_s_data(service: Service) -
     assert job
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/nothing", "/docs/", "/v1/jobs/", "/static/x.js"])
+def test_files_of_the_pages_are_public_and_nothing_beside_them(service: Service) -> None:
+    expect_problem(service.get("/static/nothing.js", by=None), 404)
+    assert is_public("GET", "/static/app.js")
+    for path in ("/static/../v1/jobs", "/static/x/../../v1/jobs", "/staticx", "/static", "//static/x"):
+        assert not is_public("GET", path)
+    assert not is_public("POST", "/static/app.js")
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/nothing", "/docs/", "/v1/jobs/"])
 def test_what_does_not_exist_needs_a_token_too(service: Service, path: str) -> None:
     expect_problem(service.get(path, by=None), 401)
     expect_problem(service.get(path), 404, "not_found")
@@ -101,12 +191,8 @@ def test_a_token_is_good_for_its_scope_whatever_its_user_s_role(service: Service
     reading = service.token("admin", [Scope.READ])
     assert service.get("/v1/jobs", by=reading).status_code == 200
     expect_problem(service.post("/v1/jobs", json={}, by=reading), 403)
-    assert service.get("/v1/whoami", by=reading).json() | {"token_id": 0} == {
-        "user": "admin",
-        "role": "admin",
-        "scopes": ["read"],
-        "token_id": 0,
-    }
+    me = service.get("/v1/whoami", by=reading).json()
+    assert (me["user"], me["role"], me["scopes"], me["csrf"]) == ("admin", "admin", ["read"], None)
 
 
 def test_a_role_bounds_what_a_token_says(service: Service) -> None:

@@ -302,9 +302,7 @@ def test_a_job_s_stream_ends_with_the_job(service: Service) -> None:
 
 def test_what_one_may_not_see_is_not_told_to_him(service: Service) -> None:
     anna = service.principals["anna"].user_id
-    service.app.state.broadcaster = Broadcaster(
-        service.store, 10, sees=lambda principal, owner_id: principal.user_id == owner_id
-    )
+    object.__setattr__(service.settings, "private_jobs", True)
     theirs, own = service.job("anna"), service.job("bert")
 
     async def listen(address: str) -> None:
@@ -325,7 +323,7 @@ def test_what_one_may_not_see_is_not_told_to_him(service: Service) -> None:
         service.attempt(theirs, 1, runs=True)
         service.device(leased_to=theirs)
         async with listening(address, service.tokens["bert"]) as heard:
-            assert (await first(heard, "device")).content["job"] is None
+            assert (await first(heard, "device")).content["job"]["id"] is None
         async with listening(address, service.tokens["anna"]) as heard:
             assert (await first(heard, "device")).content["job"]["id"] == theirs
 

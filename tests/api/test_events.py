@@ -1,5 +1,6 @@
 """The stream of a job's events."""
 
+import dataclasses
 import datetime
 import json
 from typing import Any
@@ -71,7 +72,7 @@ def test_wrong_questions_are_refused(service: Service) -> None:
 @pytest.mark.parametrize("path", ["/v1/events", "/v1/jobs/1/events"])
 def test_there_is_a_limit_of_streams(service: Service, path: str) -> None:
     assert service.job() == 1
-    service.app.state.broadcaster = Broadcaster(service.store, most=0)
+    service.app.state.broadcaster = Broadcaster(service.store, dataclasses.replace(service.settings, max_streams=0))
     expect_problem(service.get(path), 429)
 
 

@@ -157,7 +157,7 @@ def test_a_key_that_is_none_is_refused(service: Service, key: str) -> None:
 def test_the_limit_of_jobs_is_told(service: Service) -> None:
     object.__setattr__(service.settings, "max_jobs_per_user", 1)
     service.job()
-    expect_problem(service.post("/v1/jobs", json=BODY), 429, "too_many")
+    expect_problem(service.post("/v1/jobs", json=BODY), 429, "limit_reached")
 
 
 def test_pages_lead_through_every_job_once_also_when_more_arrive(service_on_each: Service) -> None:

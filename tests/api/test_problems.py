@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
+from api.app import create_app
 from services import queries
+from services.store.engine import Store
 from tests.api.service import BODY, Service, expect_problem
 
 JSON = {"Content-Type": "application/json"}
@@ -73,6 +76,14 @@ def test_a_database_that_is_away_is_told_as_such(service: Service, monkeypatch: 
     assert "10.0.0.1" not in answer.text
     monkeypatch.setattr("services.accounts.authenticate", fails)
     expect_problem(service.get("/v1/jobs"), 503, "database_away")
+
+
+def test_so_is_one_that_is_really_away(service: Service) -> None:
+    store = Store.open("postgresql://nobody@127.0.0.1:1/nothing")
+    client = TestClient(create_app(service.settings, store), raise_server_exceptions=False)
+    answer = client.get("/v1/jobs", headers={"Authorization": f"Bearer {service.tokens['anna']}"})
+    expect_problem(answer, 503, "database_away")
+    expect_problem(client.post("/v1/session", json={"user": "anna", "password": "x"}), 503, "database_away")
 
 
 def test_a_name_in_an_error_is_text(service: Service) -> None:

@@ -31,6 +31,20 @@ def environment(settings: Settings) -> dict[str, str]:
     return {**os.environ, **settings.to_environment()}
 
 
+def test_beyond_this_machine_it_does_not_start_without_authentication() -> None:
+    given = {"DOWNSHIFT_BIND": "0.0.0.0:0", "DOWNSHIFT_AUTHENTICATION": "off"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "api"],
+        cwd=ROOT,
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == 2
+    assert "0.0.0.0:0 can be reached from other machines, and DOWNSHIFT_AUTHENTICATION is off" in ended.stderr
+
+
 @contextmanager
 def serving(settings: Settings, log: Path) -> Iterator[httpx.Client]:
     with log.open("wb") as output:

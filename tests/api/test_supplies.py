@@ -54,6 +54,7 @@ def test_devices_tell_what_runs_on_them(service_on_each: Service) -> None:
     assert (device["job"]["id"], device["job"]["attempt"]) == (job, 1)
     assert (device["job"]["limit_bytes"], device["job"]["peak_bytes"]) == (1000 * 2**20, 900 * 2**20)
     assert device["job"]["predicted"]["high_bytes"] == 990 * 2**20
+    assert (device["job"]["name"], device["job"]["owner"]) == ("efficientdet_d0 on shapes", "anna")
     assert device["is_present"] is True
     assert device["total_bytes"] == 8 * 2**30
 

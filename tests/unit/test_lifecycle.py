@@ -71,7 +71,7 @@ def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: A
         with pytest.raises(WrongState):
             deed(desk, desk.owner, job_id)
         assert desk.job(job_id).state == state
-        assert desk.rows(AuditEntry)[-1].action == "user.create"
+        assert desk.rows(AuditEntry)[-1].action == "job.submit"
         return
     deed(desk, desk.owner, job_id)
     job = desk.job(job_id)

@@ -35,7 +35,7 @@ def fill(engine: Engine) -> None:
 
 def counts(engine: Engine) -> dict[str, int]:
     """Of the tables that there are."""
-    there = inspect(engine).get_table_names()
+    there = set(inspect(engine).get_table_names())
     with engine.connect() as connection:
         return {
             table.name: connection.scalar(select(func.count()).select_from(table)) or 0
@@ -62,6 +62,7 @@ def test_up_down_and_up_again_with_rows_in_every_table(engine: Engine) -> None:
     assert set(inspect(engine).get_table_names()) <= {"alembic_version"}
     migrate.upgrade(engine)
     assert migrate.is_current(engine)
+    assert set(counts(engine)) == set(Base.metadata.tables)
     assert set(counts(engine).values()) == {0}
     fill(engine)
 
@@ -84,6 +85,17 @@ def test_jobs_and_attempts_of_an_older_version_are_kept(engine: Engine) -> None:
     with engine.connect() as connection:
         for table in ("jobs", "attempts"):
             assert connection.scalar(text(f"SELECT count(*) FROM {table} WHERE adjustments IS NULL")) == 1
+
+
+def test_users_of_an_older_version_have_no_password_and_no_limits(engine: Engine) -> None:
+    migrate.upgrade(engine)
+    fill(engine)
+    migrate.downgrade(engine, "0002")
+    migrate.upgrade(engine)
+    with engine.connect() as connection:
+        [user] = connection.execute(text("SELECT * FROM users")).mappings()
+    assert (user["name"], user["role"], user["version"]) == ("x", "x", 1)
+    assert {user[name] for name in ("password", "disabled_at", "max_queued", "max_running")} == {None}
 
 
 def test_the_migrated_schema_is_the_models(engine: Engine) -> None:

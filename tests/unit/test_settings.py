@@ -30,6 +30,12 @@ GIVEN = {
     "MAX_JOBS_PER_USER": "11",
     "MAX_STREAMS": "12",
     "WEBHOOK_PRIVATE": "on",
+    "MAX_QUEUED": "12",
+    "MAX_RUNNING": "0",
+    "DEVICE_HOURS_WEEK": "2.5",
+    "RATE_LIMIT": "60",
+    "PRIVATE_JOBS": "on",
+    "SECURE_COOKIES": "on",
     "TRAINER": "python 'a trainer.py'",
     "LOG_LEVEL": "debug",
     "LOG_JSON": "on",
@@ -45,10 +51,11 @@ def test_every_field_has_a_variable_and_takes_its_value() -> None:
     settings = read(**GIVEN)
     assert settings.home == Path("/srv/downshift")
     assert settings.authentication is False
+    assert settings.private_jobs is settings.secure_cookies is True
     assert (settings.poll_s, settings.lease_s, settings.max_jobs_per_user) == (1.5, 12.0, 11)
     assert settings.trainer_command == ["python", "a trainer.py"]
     for name, value in GIVEN.items():
-        if name not in ("HOME", "AUTHENTICATION"):
+        if name not in ("HOME", "AUTHENTICATION", "PRIVATE_JOBS", "SECURE_COOKIES"):
             kept = getattr(settings, name.lower())
             assert kept == type(kept)(value), name
 
@@ -101,6 +108,11 @@ def test_an_unknown_variable_is_refused_with_the_known_ones() -> None:
         ("MAX_UPLOAD_MB", "many"),
         ("MAX_STEPS", "0"),
         ("MAX_JOBS_PER_USER", "-1"),
+        ("MAX_QUEUED", "-1"),
+        ("MAX_RUNNING", "some"),
+        ("DEVICE_HOURS_WEEK", "nan"),
+        ("RATE_LIMIT", "-1"),
+        ("PRIVATE_JOBS", "maybe"),
         ("AUTHENTICATION", "maybe"),
         ("HOST", "a/b"),
         ("HOST", "h" * 65),

@@ -1,0 +1,35 @@
+"""How much one client may ask in a minute. Counted in this process: two of them let through twice as much."""
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+
+from services.errors import TooFast
+
+__all__ = ["Rate"]
+
+_MOST_KEYS = 10_000
+
+
+class Rate:
+    """A bucket of `per_minute` for each key, which fills again steadily. 0: no limit."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._full_at: dict[Hashable, float] = {}  # when each bucket that is not full will be
+        self._lock = threading.Lock()
+
+    def take(self, key: Hashable, what: str = "requests") -> None:
+        """Raises TooFast, which says when to come again."""
+        if not self._per_minute:
+            return
+        each = 60.0 / self._per_minute
+        with self._lock:
+            now = self._clock()
+            full_at = max(self._full_at.get(key, now), now) + each
+            if full_at - now > 60.0 + 1e-6:
+                raise TooFast(f"{self._per_minute} {what} a minute are the limit: wait a little", full_at - now - 60.0)
+            if len(self._full_at) >= _MOST_KEYS:
+                self._full_at = {other: at for other, at in self._full_at.items() if at > now}
+            self._full_at[key] = full_at

@@ -1,0 +1,65 @@
+"""Logging in and out, and who one is."""
+
+import contextlib
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from api import cookies
+from api.answers import WhoAmI
+from api.bodies import LoginBody
+from api.context import Caller, Here
+from api.problems import documented
+from services.accounts import Scope
+from services.errors import Unauthenticated
+from services.users import directory, sessions
+
+router = APIRouter(tags=["sessions"])
+
+
+@router.post("/session", status_code=204, response_class=Response, responses=documented(429))
+def log_in(body: LoginBody, request: Request, here: Here) -> Response:
+    """With a name and a password, or with a token. The cookie that is set stands for you from then on.
+
+    What changes something then needs the header `X-CSRF-Token` as well, with the value of `csrf` in `GET /v1/whoami`.
+    """
+    address = request.client.host if request.client else ""
+    here.logins_by_address.take(address, "log-ins")
+    here.logins.take((address, body.user), "log-ins")
+    agent = request.headers.get("user-agent", "")
+    if body.token:
+        begun = sessions.log_in_with_token(here.store, body.token, agent)
+    else:
+        begun = sessions.log_in(here.store, body.user, body.password, agent)
+    _end_the_one_before(request, here)
+    response = Response(status_code=204)
+    cookies.write(response, request, here.settings, begun.secret)
+    return response
+
+
+def _end_the_one_before(request: Request, here: Here) -> None:
+    before = cookies.read(request.headers)
+    if before is not None:
+        with contextlib.suppress(Unauthenticated):  # it was over
+            sessions.log_out(here.store, sessions.authenticate(here.store, before))
+
+
+@router.delete("/session", status_code=204, response_class=Response)
+def log_out(request: Request, here: Here, caller: Caller) -> Response:
+    """The session ends, and its cookie goes. With a token nothing happens."""
+    sessions.log_out(here.store, caller)
+    response = Response(status_code=204)
+    cookies.clear(response, request, here.settings)
+    return response
+
+
+@router.get("/whoami", response_model=WhoAmI)
+def who_am_i(here: Here, caller: Caller) -> Any:
+    return {
+        "user": caller.name,
+        "role": caller.role,
+        "scopes": [scope for scope in Scope if scope in caller.scopes],
+        "token_id": caller.token_id,
+        "csrf": caller.csrf,
+        **directory.use_of(here.store, here.settings, caller),
+    }

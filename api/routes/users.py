@@ -1,0 +1,78 @@
+"""The accounts of the team, one's own password, and who did what."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from api import cursors, etags
+from api.answers import Audit, User, Users
+from api.bodies import OwnPasswordBody, UserBody, UserChangeBody
+from api.context import Caller, Here
+from api.etags import IfMatch
+from api.problems import documented
+from services import accounts
+from services.accounts import Role
+from services.domain.limits import Limits
+from services.users import directory
+
+router = APIRouter(tags=["users"])
+UserName = Annotated[str, Path(max_length=64, pattern=r"^[^\x00]*$", examples=["anna"])]
+
+
+@router.get("/users", response_model=Users)
+def list_users(here: Here, caller: Caller) -> Any:
+    """Everybody, by name; for admins."""
+    return {"items": directory.every(here.store, here.settings, caller)}
+
+
+@router.post("/users", status_code=201, response_model=User, responses=documented(409))
+def create_user(body: UserBody, response: Response, here: Here, caller: Caller) -> Any:
+    """A new account; for admins. Without a password its owner gets in with a token only."""
+    limits = Limits(**body.limits.as_request()) if body.limits else Limits()
+    accounts.create_user(here.store, caller, body.name, Role(body.role), password=body.password, limits=limits)
+    response.headers["Location"] = f"/v1/users/{body.name}"
+    return _shown(here, caller, body.name, response)
+
+
+@router.get("/users/{name}", response_model=User, responses=documented(404))
+def show_user(name: UserName, response: Response, here: Here, caller: Caller) -> Any:
+    return _shown(here, caller, name, response)
+
+
+@router.patch("/users/{name}", response_model=User, responses=documented(404, 409, 412))
+def change_user(
+    name: UserName, body: UserChangeBody, response: Response, here: Here, caller: Caller, if_match: IfMatch = None
+) -> Any:
+    """Change role, password or limits, disable somebody or take that back; for admins.
+
+    A new password and being disabled end every session of the user. Tokens of one who is disabled are not valid
+    meanwhile.
+    """
+    directory.change(here.store, caller, name, body.as_request(), etags.read(if_match))
+    return _shown(here, caller, name, response)
+
+
+def _shown(here: Here, caller: Caller, name: str, response: Response) -> dict[str, Any]:
+    user = directory.show(here.store, here.settings, caller, name)
+    response.headers["ETag"] = etags.write(user["version"])
+    return user
+
+
+@router.put("/users/me/password", status_code=204, response_class=Response, responses=documented(409, 429))
+def change_own_password(body: OwnPasswordBody, request: Request, here: Here, caller: Caller) -> Response:
+    """Your own. Your other sessions end; tokens stay."""
+    here.logins.take((request.client.host if request.client else "", caller.name), "tries")
+    directory.change_own_password(here.store, caller, body.password, body.current)
+    return Response(status_code=204)
+
+
+@router.get("/audit", response_model=Audit)
+def read_audit(
+    here: Here,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
+) -> Any:
+    """Who did what, newest first; for admins."""
+    page = directory.audit_page(here.store, caller, limit, cursors.read(cursor))
+    return {"items": page.items, "next": cursors.write(page.before)}

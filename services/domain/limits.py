@@ -1,0 +1,36 @@
+"""How much one user may have at a time."""
+
+from dataclasses import dataclass
+
+__all__ = ["Limits", "hold"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """None: no limit."""
+
+    max_queued: int | None = None
+    max_running: int | None = None
+    device_hours_week: float | None = None
+
+    def over(self, defaults: "Limits") -> "Limits":
+        """These, and the defaults where these say nothing."""
+        return Limits(
+            defaults.max_queued if self.max_queued is None else self.max_queued,
+            defaults.max_running if self.max_running is None else self.max_running,
+            defaults.device_hours_week if self.device_hours_week is None else self.device_hours_week,
+        )
+
+
+def hold(name: str, limits: Limits, running: int, week_s: float) -> str | None:
+    """Why none of this user's jobs may start now; None where one may."""
+    hours = week_s / 3600
+    if limits.device_hours_week is not None and hours >= limits.device_hours_week:
+        return (
+            f"waits: {name} had devices for {hours:.1f} hours today and in the six days before, "
+            f"and {limits.device_hours_week:g} is the limit"
+        )
+    if limits.max_running is not None and running >= limits.max_running:
+        jobs = "1 job" if running == 1 else f"{running} jobs"
+        return f"waits: {name} has {jobs} running, and {limits.max_running} is the limit"
+    return None

@@ -1,0 +1,32 @@
+"""How many jobs a user may have waiting. What may run is decided where jobs start (`services.standing`)."""
+
+from sqlalchemy.orm import Session
+
+from services.clock import utc_now
+from services.domain.states import State
+from services.errors import LimitReached
+from services.settings import Settings
+from services.standing import of_user
+from services.store import device_use, jobs
+
+__all__ = ["require_room"]
+
+
+def require_room(session: Session, settings: Settings, user_id: int, *, is_new: bool = True) -> None:
+    """May one more job of this user wait? Raises LimitReached. Others who ask the same wait for this transaction.
+
+    `is_new`: it is not yet among the user's jobs; one that was paused is.
+    """
+    device_use.lock_user(session, user_id)
+    counts = jobs.count_of(session, user_id)
+    active, queued = sum(counts.values()), counts.get(State.QUEUED, 0)
+    if is_new and active >= settings.max_jobs_per_user:
+        raise LimitReached(
+            f"you have {active} jobs that are not finished, and {settings.max_jobs_per_user} is the limit"
+        )
+    owner = of_user(session, settings, utc_now(), user_id)
+    if owner.limits.max_queued is not None and queued >= owner.limits.max_queued:
+        raise LimitReached(
+            f"{queued} jobs of {owner.name} wait in the queue, and {owner.limits.max_queued} is the limit: "
+            f"cancel one, or wait until one has started"
+        )

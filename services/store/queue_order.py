@@ -1,0 +1,78 @@
+"""The order of the queue: SQL. The claims and the positions that people see are made from this one expression.
+
+Priority first, then whose turn it is (`services.domain.fair_share`), then who came first. Behind all others are jobs
+that may not start yet, by themselves or because of their owner's limits. Only an index is read for it.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Subquery, case, func, literal, select
+from sqlalchemy.orm import Session
+
+from services.domain.fair_share import STARTED_S, Share
+from services.domain.states import State
+from services.store.models import Job
+
+__all__ = ["claimable", "first", "places", "positions"]
+
+_ANY = 2**31 - 1  # jobs: more than there will be
+
+Shares = Mapping[int, Share]
+
+
+def claimable(session: Session, shares: Shares, now: datetime.datetime) -> Sequence[int]:
+    """The numbers of the queued jobs that may start now."""
+    order = _order(shares, now)
+    return session.scalars(select(order.c.id).where(order.c.behind == 0).order_by(order.c.position)).all()
+
+
+def positions(session: Session, shares: Shares, now: datetime.datetime, job_ids: Iterable[int]) -> dict[int, int]:
+    """1 is the next; only of those that are queued."""
+    order = _order(shares, now)
+    rows = session.execute(select(order.c.id, order.c.position).where(order.c.id.in_(list(job_ids))))
+    return dict(rows.all())
+
+
+def places(session: Session, shares: Shares, now: datetime.datetime, limit: int) -> Sequence[tuple[int, int]]:
+    """The numbers of the first jobs of the queue, each with its position."""
+    order = _order(shares, now)
+    rows = session.execute(select(order.c.id, order.c.position).order_by(order.c.position).limit(limit))
+    return [(job_id, position) for job_id, position in rows]
+
+
+def first(
+    session: Session, shares: Shares, now: datetime.datetime, limit: int, owner_id: int | None = None
+) -> tuple[Sequence[Job], dict[int, int]]:
+    """The first jobs of the queue, everybody's or one owner's, and their positions in all of it."""
+    order = _order(shares, now)
+    query = select(order.c.id, order.c.position).order_by(order.c.position).limit(limit)
+    if owner_id is not None:
+        query = query.where(order.c.owner_id == owner_id)
+    found: dict[int, int] = dict(session.execute(query).all())
+    jobs = session.scalars(select(Job).where(Job.id.in_(list(found)))).all()
+    return sorted(jobs, key=lambda job: found[job.id]), found
+
+
+def _order(shares: Shares, now: datetime.datetime) -> Subquery:
+    """Columns: id, owner_id, behind (1: may not start now), position."""
+    later = case((Job.not_before > now, 1), else_=0)
+    own = func.row_number().over(partition_by=(Job.owner_id, later), order_by=(Job.priority.desc(), Job.id))
+    waiting = (
+        select(Job.id, Job.owner_id, Job.priority, later.label("later"), (own - 1).label("ahead"))
+        .where(Job.state == State.QUEUED)
+        .subquery()
+    )
+    slots = _of_owner(waiting.c.owner_id, {user: share.slots for user, share in shares.items()}, None, _ANY)
+    use = _of_owner(waiting.c.owner_id, {user: share.use_s for user, share in shares.items()}, 0.0, 0.0)
+    behind = case((waiting.c.ahead >= slots, 1), else_=waiting.c.later)
+    turn = use + waiting.c.ahead * STARTED_S
+    position = func.row_number().over(order_by=(behind, waiting.c.priority.desc(), turn, waiting.c.id))
+    return select(waiting.c.id, waiting.c.owner_id, behind.label("behind"), position.label("position")).subquery()
+
+
+def _of_owner(owner: ColumnElement[int], values: Mapping[int, Any], usual: Any, otherwise: Any) -> ColumnElement[Any]:
+    """A value for each owner. Only those who differ are named: most have no limit and used nothing lately."""
+    named = {user: value for user, value in values.items() if value != usual}
+    return case(named, value=owner, else_=otherwise) if named else literal(otherwise)

@@ -1,0 +1,121 @@
+"""The accounts of the team, from the command line of the machine that the service runs on.
+
+    python -m services.users add anna                 a member, with a password that is shown once
+    python -m services.users add vera --role viewer --token
+    python -m services.users list
+    python -m services.users password anna            a new one; asked for, or read from a pipe
+    python -m services.users disable anna             her sessions end, her tokens rest; `enable` takes it back
+    python -m services.users role anna admin
+
+Whoever can read the data directory may do this: no token is needed. It is written down as done by `local`.
+"""
+
+import argparse
+import getpass
+import sys
+from collections.abc import Callable
+from contextlib import closing
+
+from services import accounts, tokens
+from services.accounts import Principal, Role
+from services.errors import DownshiftError
+from services.health import readiness
+from services.settings import Settings, SettingsError
+from services.store.engine import Store, StoreUnavailable
+from services.users import directory, passwords
+
+__all__ = ["main"]
+
+Command = Callable[[Store, Settings, Principal, argparse.Namespace], None]
+
+
+def _add(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
+    password = None if given.token else passwords.generate()
+    accounts.create_user(store, principal, given.name, Role(given.role), password=password)
+    print(f"{given.name} is a {given.role} now")
+    if password:
+        print(f"the password, which is shown this once: {password}")
+    else:
+        made = tokens.create(store, principal, "first", accounts.allowed(Role(given.role)), user=given.name)
+        print(f"the token, which is shown this once: {made.secret}")
+
+
+def _list(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
+    for user in directory.every(store, settings, principal):
+        ways = "password" if user["has_password"] else "tokens only"
+        state = "disabled" if user["is_disabled"] else ways
+        print(f"{user['name']:24} {user['role']:8} {state}")
+
+
+def _password(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
+    if sys.stdin.isatty():
+        password = getpass.getpass(f"the new password of {given.name} (empty: one is made): ")
+    else:
+        password = sys.stdin.readline().rstrip("\n")
+    made = "" if password else passwords.generate()
+    directory.change(store, principal, given.name, {"password": password or made})
+    print(f"the password of {given.name}, which is shown this once: {made}" if made else "changed")
+
+
+def _disable(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
+    directory.change(store, principal, given.name, {"disabled": True})
+    print(f"{given.name} cannot get in any more")
+
+
+def _enable(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
+    directory.change(store, principal, given.name, {"disabled": False})
+    print(f"{given.name} can get in again")
+
+
+def _role(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
+    directory.change(store, principal, given.name, {"role": given.role})
+    print(f"{given.name} is a {given.role} now")
+
+
+_COMMANDS: dict[str, tuple[Command, str]] = {
+    "add": (_add, "make an account"),
+    "list": (_list, "who there is"),
+    "password": (_password, "give somebody a new password"),
+    "disable": (_disable, "let somebody in no more"),
+    "enable": (_enable, "take that back"),
+    "role": (_role, "change what somebody may do"),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m services.users",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (_, what) in _COMMANDS.items():
+        command = commands.add_parser(name, help=what, description=what)
+        if name != "list":
+            command.add_argument("name")
+        if name == "add":
+            command.add_argument("--role", choices=list(Role), default=Role.MEMBER)
+            command.add_argument("--token", action="store_true", help="a token instead of a password")
+        if name == "role":
+            command.add_argument("role", choices=list(Role))
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    try:
+        settings = Settings.from_environment()
+        with closing(Store.open(settings.database_url)) as store:
+            if not readiness(store, settings).is_ready:
+                raise SettingsError(
+                    f"the database of {settings.home} cannot be used or is not up to date: run python -m services.setup"
+                )
+            _COMMANDS[given.command][0](store, settings, accounts.local_principal(store), given)
+    except (SettingsError, StoreUnavailable, DownshiftError) as error:
+        print(f"users: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

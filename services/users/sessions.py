@@ -1,0 +1,132 @@
+"""Logging in with a browser: a session is 256 random bits in a cookie, of which the database holds the digest.
+
+It ends a week after it was last used, a month after it began, at the log-out, and when its user's password changes or
+the user is disabled. One that was begun with a token can do no more than that token, and ends with it.
+"""
+
+import datetime
+import hashlib
+import hmac
+import logging
+import secrets
+from dataclasses import dataclass
+
+from services import accounts
+from services.accounts import Principal, Role
+from services.clock import utc_now
+from services.errors import Unauthenticated
+from services.store import audit
+from services.store import sessions as rows
+from services.store.accounts import lock_user, user_called
+from services.store.engine import Store, StoreUnavailable
+from services.store.models import UserSession
+from services.users import passwords
+
+__all__ = ["LONGEST", "UNUSED", "Begun", "authenticate", "log_in", "log_in_with_token", "log_out"]
+
+UNUSED = datetime.timedelta(days=7)
+LONGEST = datetime.timedelta(days=30)
+_WRONG = "the name or the password is wrong, or the account is disabled"
+_TOUCH_EVERY = datetime.timedelta(minutes=1)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A session that has begun. The secret is for the cookie, and kept nowhere."""
+
+    secret: str
+    principal: Principal
+
+
+def log_in(store: Store, name: str, password: str, user_agent: str = "") -> Begun:
+    """Raises Unauthenticated, which does not say whether it was the name or the password."""
+    with store.reading() as session:
+        user = user_called(session, name)
+    # Checked before anything else is looked at: how long it takes says nothing about the user.
+    is_right = passwords.matches(None if user is None else user.password, password)
+    if user is None or not is_right or user.disabled_at is not None:
+        _log.warning("a log-in as %r was refused", name)
+        raise Unauthenticated(_WRONG)
+    role = Role(user.role)
+    return _begin(store, Principal(user.id, user.name, role, accounts.allowed(role)), user_agent, user.password)
+
+
+def log_in_with_token(store: Store, token: str, user_agent: str = "") -> Begun:
+    """For whoever has a token and no password, as the first admin. Raises Unauthenticated."""
+    return _begin(store, accounts.authenticate(store, token), user_agent)
+
+
+def _begin(store: Store, principal: Principal, user_agent: str, password: str | None = None) -> Begun:
+    """`password`: as it was kept when it was checked. One that was changed since begins nothing."""
+    now, secret = utc_now(), secrets.token_urlsafe(32)
+    with store.transaction() as session:
+        user = lock_user(session, principal.name)
+        if user is None or user.disabled_at is not None or (password is not None and user.password != password):
+            raise Unauthenticated(_WRONG)
+        rows.forget_expired(session, principal.user_id, now)
+        row = UserSession(
+            user_id=principal.user_id,
+            token_id=principal.token_id,
+            digest=accounts.digest_of(secret),
+            user_agent="".join(letter for letter in user_agent if letter.isprintable())[:256],
+            created_at=now,
+            last_used_at=now,
+            expires_at=now + UNUSED,
+        )
+        rows.add(session, row)
+        audit.add(session, principal.user_id, "session.begin", f"user {principal.name}", now)
+    return Begun(secret, _principal(row, principal, secret))
+
+
+def authenticate(store: Store, secret: str, now: datetime.datetime | None = None) -> Principal:
+    """Whose session this is. Raises Unauthenticated."""
+    now = now or utc_now()
+    refused = Unauthenticated("you are not logged in any more: log in again")
+    if not secret.isascii() or not 0 < len(secret) <= 128:
+        raise refused
+    digest = accounts.digest_of(secret)
+    with store.reading() as session:
+        found = rows.find(session, digest)
+    if found is None or not hmac.compare_digest(found.session.digest, digest):
+        raise refused
+    row, user, token = found.session, found.user, found.token
+    if row.expires_at <= now or user.disabled_at is not None or (token and not accounts.is_valid(token, now)):
+        raise refused
+    if row.last_used_at <= now - _TOUCH_EVERY:
+        _touch(store, row, now)
+    role = Role(user.role)
+    scopes = accounts.allowed(role) & (accounts.including(token.scopes) if token else accounts.allowed(role))
+    ends = token.expires_at if token else None
+    return _principal(row, Principal(user.id, user.name, role, scopes, row.token_id, ends), secret)
+
+
+def _principal(row: UserSession, principal: Principal, secret: str) -> Principal:
+    csrf = hmac.new(secret.encode(), b"downshift csrf", hashlib.sha256).hexdigest()
+    return Principal(
+        principal.user_id,
+        principal.name,
+        principal.role,
+        principal.scopes,
+        principal.token_id,
+        principal.expires_at,
+        session_id=row.id,
+        csrf=csrf,
+    )
+
+
+def _touch(store: Store, row: UserSession, now: datetime.datetime) -> None:
+    """The week begins anew, to the minute: a write per request would queue readers behind writers."""
+    try:
+        with store.transaction() as session:
+            rows.touch(session, row.id, now, min(now + UNUSED, row.created_at + LONGEST))
+    except StoreUnavailable as error:  # nobody is refused because a note could not be taken
+        _log.warning("the use of a session was not noted: %s", error)
+
+
+def log_out(store: Store, principal: Principal) -> None:
+    """The session ends. Without one nothing happens."""
+    if principal.session_id is not None:
+        with store.transaction() as session:
+            rows.end(session, principal.session_id)
+            audit.add(session, principal.user_id, "session.end", f"user {principal.name}", utc_now())
