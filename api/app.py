@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api import pages, problems
+from api import dashboard, pages, problems
 from api.body import BodyLimit
 from api.context import Context, known_query_only
 from api.edge import Edge
@@ -37,6 +37,7 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
         responses=problems.documented(422, 500, 503),
     )
     app.state.context = Context(settings, store)
+    app.include_router(dashboard.router)
     app.include_router(pages.router)
     app.include_router(health.router)
     app.include_router(_v1())
