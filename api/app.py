@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api import cookies, pages, problems
+from api import cookies, dashboard, pages, problems
 from api.body import BodyLimit
 from api.broadcast import Broadcaster
 from api.context import Context, known_query_only
@@ -42,6 +42,7 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.context = Context(settings, store)
     app.state.broadcaster = Broadcaster(store, settings)
     app.state.traffic = Traffic()
+    app.include_router(dashboard.router)
     app.include_router(pages.router)
     app.include_router(health.router)
     app.include_router(metrics.router)

@@ -24,7 +24,7 @@ from services.users import sessions
 __all__ = ["PUBLIC", "Gate", "is_public"]
 
 # These hold nothing that anybody put into the service.
-PUBLIC = frozenset({"/", "/docs", "/login", "/openapi.json", "/healthz", "/readyz"})
+PUBLIC = frozenset({"/docs", "/login", "/openapi.json", "/healthz", "/readyz"})
 STATIC = "/static/"
 LOGIN = ("POST", "/v1/session")  # whoever has nothing yet gets it here
 CSRF_HEADER = "X-CSRF-Token"

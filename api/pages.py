@@ -1,4 +1,4 @@
-"""Two pages for people with a browser: what this is, and what it can be asked. No script, no other host."""
+"""A page for people with a browser: what the service can be asked. No script, no other host."""
 
 import base64
 import hashlib
@@ -28,17 +28,6 @@ dd { margin-left: 1.5rem; color: #495057; }
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-_HOME = """
-<h1>Downshift</h1>
-<p>Object-detection training for a team that shares a GPU box. Submit a job; when memory runs out, it is given a
-smaller configuration that fits, and goes on from its last checkpoint.</p>
-<p><a href="/docs">What it can be asked</a>, and the same <a href="/openapi.json">for programs</a>.</p>
-<pre>TOKEN=$(cat var/admin-token)
-curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-     -d '{"dataset": "shapes", "model": "efficientdet_d0"}' HERE/v1/jobs
-curl -H "Authorization: Bearer $TOKEN" HERE/v1/jobs</pre>
-"""
-
 
 def _page(title: str, content: str) -> HTMLResponse:
     page = (
@@ -47,11 +36,6 @@ def _page(title: str, content: str) -> HTMLResponse:
         f"<body>{content}</body></html>"
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": _POLICY})
-
-
-@router.get("/")
-def home(request: Request) -> HTMLResponse:
-    return _page("Downshift", _HOME.replace("HERE", escape(str(request.base_url).rstrip("/"))))
 
 
 @router.get("/docs")

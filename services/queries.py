@@ -155,14 +155,23 @@ def attempt_config(store: Store, principal: Principal, job_id: int, number: int)
 
 
 def show_metrics(
-    store: Store, principal: Principal, job_id: int, names: Sequence[str], max_points: int
+    store: Store,
+    principal: Principal,
+    job_id: int,
+    names: Sequence[str],
+    max_points: int,
+    from_step: int | None = None,
+    to_step: int | None = None,
 ) -> dict[str, Any]:
-    """The series of these metrics (none named: of all), and the names that there are."""
+    """The series of these metrics (none named: of all) over a range of steps, and the names that there are."""
     with store.reading() as session:
         visible_job(session, principal, job_id)
         known = list(metrics.names_of_job(session, job_id))
         wanted = [name for name in known if name in names or not names]
-        return {"names": known, "series": _columns(metrics.series(session, job_id, wanted, max_points))}
+        return {
+            "names": known,
+            "series": _columns(metrics.series(session, job_id, wanted, max_points, from_step, to_step)),
+        }
 
 
 def _columns(buckets: Sequence[metrics.Bucket]) -> list[dict[str, Any]]:

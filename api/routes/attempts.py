@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 
 from api.answers import Attempt, Attempts, Diff, Metrics
-from api.context import AttemptNumber, Caller, Here, JobId
+from api.context import LARGEST_ID, AttemptNumber, Caller, Here, JobId
 from api.problems import documented
 from services import diffs, queries
 
@@ -42,6 +42,8 @@ def show_metrics(
     caller: Caller,
     names: Annotated[list[str] | None, Query(max_length=50, description="repeat it for several; none: all")] = None,
     max_points: Annotated[int, Query(ge=1, le=5000, description="of each series")] = 500,
+    from_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="a part of them: from here")] = None,
+    to_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="… to here")] = None,
 ) -> Any:
     """Series over steps. A long one is thinned: each range of steps keeps its lowest, highest and mean value."""
-    return queries.show_metrics(here.store, caller, job_id, names or [], max_points)
+    return queries.show_metrics(here.store, caller, job_id, names or [], max_points, from_step, to_step)

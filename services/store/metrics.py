@@ -67,12 +67,25 @@ def names_of_job(session: Session, job_id: int) -> Sequence[str]:
     return session.scalars(select(Metric.name).where(Metric.job_id == job_id).distinct().order_by(Metric.name)).all()
 
 
-def series(session: Session, job_id: int, names: Sequence[str], max_points: int) -> Sequence[Bucket]:
+def series(
+    session: Session,
+    job_id: int,
+    names: Sequence[str],
+    max_points: int,
+    from_step: int | None = None,
+    to_step: int | None = None,
+) -> Sequence[Bucket]:
     """Every series of these metrics, thinned to at most `max_points` buckets each; ordered by name, attempt, step.
 
-    Two queries, whatever the number of series: the database reads the values, and only buckets leave it.
+    Two queries, whatever the number of series: the database reads the values, and only buckets leave it. Of a range of
+    steps there is more to see: the same number of points for fewer steps.
     """
-    return _buckets(session, max_points, Metric.job_id == job_id, Metric.name.in_(names))
+    mine = [Metric.job_id == job_id, Metric.name.in_(names)]
+    if from_step is not None:
+        mine.append(Metric.step >= from_step)
+    if to_step is not None:
+        mine.append(Metric.step <= to_step)
+    return _buckets(session, max_points, *mine)
 
 
 def series_of_attempt(session: Session, job_id: int, attempt: int, name: str, max_points: int) -> Sequence[Bucket]:

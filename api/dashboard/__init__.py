@@ -1,0 +1,134 @@
+"""The dashboard: page shells, and the scripts and styles that fill them from /v1. Nothing is rendered from data here.
+
+A page holds nothing that anybody put into the service, so a shell is the same for everyone; what it shows, its scripts
+ask for as the person who looks at it.
+"""
+
+import functools
+import hashlib
+import importlib.util
+import mimetypes
+from pathlib import Path
+
+import jinja2
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse, HTMLResponse, Response
+
+from services.errors import NotFound
+
+__all__ = ["STATIC", "router", "static_files"]
+
+router = APIRouter(include_in_schema=False)
+
+STATIC = "/static/"
+_HERE = Path(__file__).parent
+_PAGES = (
+    ("/", "Jobs"),
+    ("/jobs/new", "New job"),
+    ("/devices", "Devices"),
+    ("/compare", "Compare"),
+    ("/datasets", "Datasets"),
+    ("/models", "Models"),
+    ("/settings", "Settings"),
+)
+_ONE_YEAR = "public, max-age=31536000, immutable"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+# Plotly makes two style elements: an empty one that it fills rule by rule, and its map library's.
+_PLOTLY_STYLES = (
+    " 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"
+)
+
+
+@router.get("/login")
+def login(request: Request) -> HTMLResponse:
+    return _page("login.html", "/login")
+
+
+@router.get("/")
+def jobs(request: Request) -> HTMLResponse:
+    return _page("jobs.html", "/")
+
+
+@router.get("/jobs/new")
+def new_job(request: Request) -> HTMLResponse:
+    return _page("new.html", "/jobs/new")
+
+
+@router.get("/jobs/{job_id:int}")
+def job(request: Request, job_id: int) -> HTMLResponse:
+    return _page("job.html", "", charts=True, job_id=job_id)
+
+
+@router.get("/devices")
+def devices(request: Request) -> HTMLResponse:
+    return _page("devices.html", "/devices", charts=True)
+
+
+@router.get("/compare")
+def compare(request: Request) -> HTMLResponse:
+    return _page("compare.html", "/compare", charts=True)
+
+
+@router.get("/datasets")
+def datasets(request: Request) -> HTMLResponse:
+    return _page("datasets.html", "/datasets")
+
+
+@router.get("/models")
+def models(request: Request) -> HTMLResponse:
+    return _page("models.html", "/models")
+
+
+@router.get("/settings")
+def settings(request: Request) -> HTMLResponse:
+    return _page("settings.html", "/settings")
+
+
+@router.get(STATIC + "{version}/{name:path}")
+def static_file(version: str, name: str) -> Response:
+    """Kept by browsers for as long as they like: the next version has another address."""
+    path = static_files().get(name)
+    if path is None:
+        raise NotFound(f"there is no file {name}")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return FileResponse(path, media_type=kind, headers={"Cache-Control": _ONE_YEAR})
+
+
+def _page(template: str, here: str, *, charts: bool = False, **values: object) -> HTMLResponse:
+    text = _templates().get_template(template).render(pages=_PAGES, here=here, **values)
+    policy = _POLICY.format(styles=_PLOTLY_STYLES if charts else "")
+    return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.globals["static"] = lambda name: f"{STATIC}{_version()}/{name}"
+    return environment
+
+
+@functools.cache
+def static_files() -> dict[str, Path]:
+    """By the name that pages ask for: ours, and Plotly's script from where it is installed."""
+    root = _HERE / "static"
+    found = {str(path.relative_to(root)): path for path in sorted(root.rglob("*")) if path.is_file()}
+    plotly = importlib.util.find_spec("plotly")  # which is not imported for one file of it
+    assert plotly is not None
+    assert plotly.submodule_search_locations
+    return {**found, "plotly.min.js": Path(plotly.submodule_search_locations[0], "package_data", "plotly.min.js")}
+
+
+@functools.cache
+def _version() -> str:
+    digest = hashlib.sha256()
+    for name, path in static_files().items():
+        digest.update(f"{name} {path.stat().st_size}\n".encode())
+        if name != "plotly.min.js":
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,69 @@
+// The service, asked as everybody may ask it: /v1 and the session's cookie.
+
+export class Problem extends Error {
+  /** `errors`: [{field, message}] where single fields are at fault. */
+  constructor(status, body) {
+    super(body.detail || body.title || `the service answered ${status}`);
+    this.status = status;
+    this.code = body.type?.split("/").pop() ?? "";
+    this.errors = body.errors ?? [];
+  }
+}
+
+let csrf = null;
+
+/** Who is looking; asked once a page. */
+export const whoami = once(async () => {
+  const found = await get("/v1/whoami");
+  csrf = found.csrf ?? null;
+  return found;
+});
+
+export const get = (path, options) => ask("GET", path, undefined, options);
+export const post = (path, body, options) => ask("POST", path, body, options);
+export const patch = (path, body, options) => ask("PATCH", path, body, options);
+export const put = (path, body, options) => ask("PUT", path, body, options);
+export const remove = (path, options) => ask("DELETE", path, undefined, options);
+
+async function ask(method, path, body, { signal, headers = {} } = {}) {
+  const isChange = method !== "GET";
+  if (isChange && csrf === null && path !== "/v1/session") await whoami();
+  const sent = { Accept: "application/json", ...headers };
+  if (body !== undefined) sent["Content-Type"] = "application/json";
+  if (isChange && csrf) sent["X-CSRF-Token"] = csrf;
+  let answer;
+  try {
+    answer = await fetch(path, { method, signal, headers: sent, body: body === undefined ? undefined : JSON.stringify(body) });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, { detail: "the service cannot be reached: is it running, and is the network there?" });
+  }
+  if (answer.status === 401 && path !== "/v1/session") {
+    location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+    return new Promise(() => {}); // the page is on its way out
+  }
+  const kind = answer.headers.get("Content-Type") ?? "";
+  const content = kind.includes("json") ? await answer.json() : await answer.text();
+  if (!answer.ok) throw new Problem(answer.status, typeof content === "string" ? { detail: content } : content);
+  return content;
+}
+
+/** `?a=1&b=2` of what is not empty; a list is repeated. */
+export function query(values) {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null && one !== undefined && one !== "") found.append(name, one);
+    }
+  }
+  const text = found.toString();
+  return text && `?${text}`;
+}
+
+function once(make) {
+  let promise = null;
+  return () => (promise ??= make().catch((error) => {
+    promise = null;
+    throw error;
+  }));
+}

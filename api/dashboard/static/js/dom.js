@@ -1,0 +1,61 @@
+// Elements without a framework and without innerHTML: text is text, whatever somebody called a job.
+
+/** h("td", {class: "number", onclick: f, dataset: {id: 1}}, "text", element, null, [more]) */
+export function h(name, properties = {}, ...children) {
+  return fill(document.createElement(name), properties, children);
+}
+
+/** The same for SVG. */
+export function svg(name, properties = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", name), properties, children);
+}
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "dataset") Object.assign(element.dataset, value);
+    else if (name in element && !(element instanceof SVGElement) && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+/** What is in `element` becomes `children`; nothing happens where it looks the same, so that a selection stays. */
+export function put(element, ...children) {
+  const fresh = document.createElement(element.tagName);
+  fresh.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  if (fresh.innerHTML !== element.innerHTML) element.replaceChildren(...fresh.childNodes);
+  return element;
+}
+
+/** Text that changes: written only where it is new. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * One child of `parent` for each item, in their order. A child that stays is the same element (focus, selection and
+ * scroll live in it); `make(item)` makes a new one and `update(element, item)` brings it up to date.
+ */
+export function keyed(parent, items, key, make, update) {
+  const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
+  let place = parent.firstElementChild;
+  for (const item of items) {
+    const name = String(key(item));
+    let element = old.get(name);
+    if (element) old.delete(name);
+    else {
+      element = make(item);
+      element.dataset.key = name;
+    }
+    update?.(element, item);
+    if (element === place) place = place.nextElementSibling;
+    else parent.insertBefore(element, place);
+  }
+  for (const gone of old.values()) gone.remove();
+}

@@ -1,0 +1,75 @@
+// One stream for the tab. The browser comes back by itself with the last number it has seen, so nothing is missed;
+// where the service says that it cannot replay from there, listeners are told to load afresh ("reset").
+
+const listeners = new Set();
+let source = null;
+let state = "connecting";
+
+/** listener({kind, id, job, attempt, at, data}); returns what ends it. */
+export function listen(listener) {
+  listeners.add(listener);
+  if (!source) open();
+  return () => listeners.delete(listener);
+}
+
+const KINDS = [
+  "hello", "reset", "state", "phase", "progress", "checkpoint", "eval", "image", "warning", "probe", "outcome", "ended",
+  "replanned", "device", "job",
+];
+
+function open() {
+  source = new EventSource("/v1/events");
+  source.addEventListener("open", () => show("live"));
+  source.addEventListener("error", () => {
+    show("lost");
+    if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000); // refused for now, e.g. while it restarts
+  });
+  for (const kind of KINDS) {
+    source.addEventListener(kind, (message) => {
+      const event = { kind, id: message.lastEventId, ...JSON.parse(message.data) };
+      for (const listener of listeners) listener(event);
+    });
+  }
+  addEventListener("pagehide", () => source.close(), { once: true });
+}
+
+function show(next) {
+  const was = state;
+  state = next;
+  const element = document.querySelector(".live");
+  if (element && was !== next) {
+    element.dataset.state = next;
+    element.textContent = { live: "live", lost: "reconnecting", connecting: "connecting" }[next];
+  }
+}
+
+/** `load()` at once, and again at most every `least` ms while events come that `concerns(event)`. */
+export function follow(load, concerns, least = 400) {
+  let timer = null;
+  let running = false;
+  let again = false;
+  async function run() {
+    timer = null;
+    if (running) {
+      again = true;
+      return;
+    }
+    running = true;
+    try {
+      await load();
+    } finally {
+      running = false;
+      if (again) {
+        again = false;
+        later();
+      }
+    }
+  }
+  function later() {
+    timer ??= setTimeout(run, least);
+  }
+  run();
+  return listen((event) => {
+    if (event.kind === "reset" || concerns(event)) later();
+  });
+}

@@ -1,0 +1,62 @@
+// Numbers and times as people read them.
+import { h } from "./dom.js";
+
+/** Binary, as memory is sold: "1.92 GB". */
+export function bytes(count) {
+  if (count === null || count === undefined) return "–";
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (Math.abs(count) >= 1024 && unit < units.length - 1) {
+    count /= 1024;
+    unit += 1;
+  }
+  return `${unit < 3 ? Math.round(count) : count.toFixed(count < 10 ? 2 : 1)} ${units[unit]}`;
+}
+
+/** "3 min", "2 h 5 min", "4 d". */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s} s`;
+  const minutes = Math.round(s / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 && hours < 10 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  return `${Math.round(hours / 24)} d`;
+}
+
+export function ago(moment) {
+  const seconds = (Date.now() - Date.parse(moment)) / 1000;
+  if (seconds < 0) return `in ${duration(-seconds)}`;
+  return seconds < 10 ? "just now" : `${duration(seconds)} ago`;
+}
+
+/** Relative, with the exact time on hover; kept up to date by `keepTimes`. */
+export function time(moment, words = ago) {
+  if (!moment) return h("span", { class: "muted" }, "–");
+  const element = h("time", { datetime: moment, title: new Date(moment).toLocaleString() }, words(moment));
+  element.words = words;
+  return element;
+}
+
+export function keepTimes() {
+  setInterval(() => {
+    for (const element of document.querySelectorAll("time")) {
+      const text = (element.words ?? ago)(element.dateTime);
+      if (element.textContent !== text) element.textContent = text;
+    }
+  }, 10_000);
+}
+
+export const percent = (share, digits = 0) =>
+  share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`;
+
+export function figure(value) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  return size >= 1000 || size < 0.001 ? value.toExponential(2) : Number(value.toPrecision(4)).toString();
+}
+
+export const size = (pair) => `${pair[0]}×${pair[1]}`;
+export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
