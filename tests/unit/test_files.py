@@ -69,12 +69,3 @@ def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     tail, is_cut = logs._tail(io.BytesIO(b"x" * 5000), 3)
     assert tail == b"x" * 1000
     assert is_cut
-
-
-@given(data=st.binary(max_size=200), chunk=st.integers(1, 16))
-def test_lines_are_the_same_however_the_file_is_cut(data: bytes, chunk: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logs, "CHUNK", chunk)
-        found = list(logs._lines(io.BytesIO(data), len(data)))
-    expected = data.split(b"\n")
-    assert found == [line.decode(errors="replace") for line in (expected if expected[-1] else expected[:-1])]
