@@ -13,8 +13,8 @@ export function listen(listener) {
 }
 
 const KINDS = [
-  "hello", "reset", "state", "phase", "progress", "checkpoint", "eval", "image", "warning", "probe", "outcome", "ended",
-  "replanned", "device", "job",
+  "hello", "reset", "submitted", "edited", "planned", "stop_requested", "state", "phase", "probe", "progress", "checkpoint",
+  "eval", "image", "warning", "outcome", "ended", "replanned", "queue", "device", "job",
 ];
 
 function open() {

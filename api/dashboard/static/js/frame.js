@@ -1,9 +1,11 @@
 // What every page has: who is here, the theme, the keys, and short messages.
 import { whoami, remove } from "./api.js";
 import { $, $$, h } from "./dom.js";
+import { listen } from "./events.js";
 import { keepTimes } from "./format.js";
 
 keepTimes();
+listen(() => {}); // so that every page says whether it is live
 
 export function toast(text, kind = "") {
   const element = h("div", { class: `toast ${kind}`, role: kind === "bad" ? "alert" : "status" }, text);

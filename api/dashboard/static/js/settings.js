@@ -129,7 +129,7 @@ async function users(place) {
   const heads = ["User", "Role", "Use", "Limits", ""];
   const { items } = await get("/v1/users");
   const limits = (user) => [["max_queued", "queued"], ["max_running", "running"], ["device_hours_week", "h a week"]].filter(([name]) => user.effective_limits[name] !== null).map(([name, words]) => `${user.effective_limits[name]} ${words}`).join(", ") || "none";
-  put(place, table(heads, items.map((user) => row(heads, [user.name, user.is_disabled ? [" ", pill("disabled", "failed")] : null], user.role, `${user.use.queued} queued, ${user.use.running} running, ${figure(user.use.device_hours_week)} h this week`, limits(user), ""))));
+  put(place, table(heads, items.map((user) => row(heads, [user.name, user.is_disabled ? [" ", pill("disabled", "failed")] : null], user.role, `${user.use.running} running, ${figure(user.use.device_hours_week)} h this week`, limits(user), ""))));
   $$("tbody tr", place).forEach((line, index) => {
     const user = items[index];
     line.lastElementChild.replaceChildren(h("button", { type: "button", onclick: () => edit(user, place) }, "Change"));
