@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from services.accounts import NAME as USER_NAME
 from services.domain.policy import MAX_ATTEMPTS
@@ -30,7 +30,19 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^
 ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=r"^[^\x00]*$")]
 Url = Annotated[str, StringConstraints(min_length=8, max_length=2048, pattern=r"^https?://[\x21-\x7e]+$")]
 MessageKind = Literal["job.succeeded", "job.failed", "job.replanned"]
-MessageKinds = Annotated[list[MessageKind], Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True})]
+
+
+def _each_once(kinds: list[str]) -> list[str]:
+    if len(set(kinds)) < len(kinds):
+        raise ValueError("each kind at most once")
+    return kinds
+
+
+MessageKinds = Annotated[
+    list[MessageKind],
+    Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_each_once),
+]
 Password = Annotated[str, StringConstraints(min_length=passwords.SHORTEST, max_length=passwords.LONGEST)]
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Lever = Literal["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"]
@@ -246,7 +258,7 @@ class WebhookBody(Body):
     )
 
 
-def _each_once(schema: dict[str, Any]) -> None:
+def _unique_without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
     schema["uniqueItems"] = True
 
@@ -257,8 +269,8 @@ class WebhookEditBody(Body):
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
 
     url: Url = Field(default="", examples=["https://hooks.example/two"], json_schema_extra=_without_default)
-    kinds: Annotated[list[MessageKind], Field(min_length=1, max_length=3)] = Field(
-        default=[], examples=[["job.failed"]], json_schema_extra=_each_once
+    kinds: Annotated[list[MessageKind], Field(min_length=1, max_length=3), AfterValidator(_each_once)] = Field(
+        default=[], examples=[["job.failed"]], json_schema_extra=_unique_without_default
     )
     disabled: bool = Field(default=False, json_schema_extra=_without_default)
 

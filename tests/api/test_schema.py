@@ -103,6 +103,8 @@ _JUDGE_MORE_THAN_FORM = {
     "PATCH /v1/users/{name}",
     "PUT /v1/users/me/password",
     "GET /v1/audit",
+    "POST /v1/webhooks",
+    "PATCH /v1/webhooks/{webhook_id}",
 }
 
 
