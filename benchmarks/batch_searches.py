@@ -1,11 +1,13 @@
-"""How other tools look for a batch that fits, each on our trainer's own parts, all tries in one process.
+"""How other tools look for a batch that fits, each on our trainer's own parts.
 
     python benchmarks/batch_searches.py ATTEMPT_DIR halving|shrinking|doubling [--whole]     # prints one JSON object
 
-The attempt directory says what was asked for (`worker.attempts` makes one). What each tool keeps between two tries is
-kept here: Composer and Lightning the model and its optimizer, Accelerate nothing, because what it calls again builds
-everything. None of them imports anything twice. A step is traced for each size, which a tool on PyTorch would not do;
-that is what a try costs in TensorFlow, and our own attempts pay it too.
+The attempt directory says what was asked for (`worker.attempts` makes one). All of these tools retry in their process,
+so no start of a process and no import is counted. Composer and Lightning keep the model and its optimizer, and so does
+their process here. Accelerate keeps nothing: what it calls again builds everything. TensorFlow does not let go of all
+that such a model had, which would count against the next try, so each of its tries has a process of its own and its
+time begins when the model is built. A step is traced for each size, which a tool on PyTorch would not do; that is what
+a try costs in TensorFlow, and our own attempts pay it too.
 
   halving    Composer's `device_train_microbatch_size="auto"`: the whole batch, then half as many images at once, with
              accumulated gradients. Ultralytics' retry goes through the same sizes. With `--whole`, the batch is halved.
@@ -18,9 +20,9 @@ import argparse
 import contextlib
 import gc
 import json
+import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -118,12 +120,23 @@ def halving(config: Any, *, whole: bool = False) -> tuple[list[Try], Try]:
     return bench.tries, bench.tries[-1]
 
 
-def shrinking(config: Any) -> tuple[list[Try], Try]:
+def shrinking(attempt_dir: Path) -> tuple[list[Try], Try]:
+    tries = [_alone(attempt_dir, preflight.read_config(attempt_dir).train_config.batch_size)]
+    while not tries[-1].fits:
+        batch = tries[-1].batch
+        tries.append(_alone(attempt_dir, _smaller(batch, int(batch * 0.9))))
+    return tries, tries[-1]
+
+
+def _alone(attempt_dir: Path, batch: int) -> Try:
+    command = [sys.executable, __file__, str(attempt_dir), "shrinking", "--once", str(batch)]
+    return Try(**json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
+
+
+def once(config: Any, batch: int) -> Try:
     bench = Bench(config, keeps_model=False)
-    batch = int(config.train_config.batch_size)
-    while not bench.fits(batch, batch):
-        batch = _smaller(batch, int(batch * 0.9))
-    return bench.tries, bench.tries[-1]
+    bench.fits(batch, batch)
+    return bench.tries[-1]
 
 
 def doubling(config: Any) -> tuple[list[Try], Try]:
@@ -147,11 +160,7 @@ def _smaller(size: int, smaller: int) -> int:
     return smaller
 
 
-SEARCHES: dict[str, Callable[[Any], tuple[list[Try], Try]]] = {
-    "halving": halving,
-    "shrinking": shrinking,
-    "doubling": doubling,
-}
+SEARCHES = ("halving", "shrinking", "doubling")
 
 
 def search(attempt_dir: Path, name: str, *, whole: bool) -> dict[str, Any]:
@@ -160,8 +169,19 @@ def search(attempt_dir: Path, name: str, *, whole: bool) -> dict[str, Any]:
     The try that training goes on with is training already, and costs no more than starting with it would have. Not with
     Lightning, whose trials are thrown away but for what was traced; setting up its input again is not counted.
     """
+    if name == "shrinking":
+        tries, final = shrinking(attempt_dir)
+    else:
+        config = ready(attempt_dir)
+        tries, final = doubling(config) if name == "doubling" else halving(config, whole=whole)
+    kept = final.first_step_s if name == "doubling" else final.seconds
+    lost = sum(one.seconds for one in tries) - kept
+    return {"tries": [asdict(one) for one in tries], "final": asdict(final), "lost_s": lost}
+
+
+def ready(attempt_dir: Path) -> Any:
+    """The config, with TensorFlow on the attempt's device."""
     spec = AttemptSpec.from_json((attempt_dir / SPEC_FILE).read_text())
-    config = preflight.read_config(attempt_dir)
     device.prepare_environment(spec.device)
     from worker.trainer import compat
 
@@ -169,10 +189,7 @@ def search(attempt_dir: Path, name: str, *, whole: bool) -> dict[str, Any]:
     import tensorflow as tf
 
     device.configure(spec.device, tf.config)
-    tries, final = halving(config, whole=True) if whole and name == "halving" else SEARCHES[name](config)
-    kept = final.first_step_s if name == "doubling" else final.seconds
-    lost = sum(one.seconds for one in tries) - kept
-    return {"tries": [asdict(one) for one in tries], "final": asdict(final), "lost_s": lost}
+    return preflight.read_config(attempt_dir)
 
 
 def main() -> None:
@@ -180,9 +197,13 @@ def main() -> None:
     parser.add_argument("attempt_dir", type=Path)
     parser.add_argument("search", choices=SEARCHES)
     parser.add_argument("--whole", action="store_true", help="no accumulation")
+    parser.add_argument("--once", type=int, help="try this batch, and nothing else")
     options = parser.parse_args()
     with contextlib.redirect_stdout(sys.stderr):
-        found = search(options.attempt_dir, options.search, whole=options.whole)
+        if options.once:
+            found = asdict(once(ready(options.attempt_dir), options.once))
+        else:
+            found = search(options.attempt_dir, options.search, whole=options.whole)
     print(json.dumps(found))
 
 

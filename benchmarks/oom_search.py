@@ -7,7 +7,7 @@
 
 With `--save`, what is in the file already is not run again. Each job is trained for real on a CPU slot with
 TensorFlow's GPU allocator. Downshift is the whole service over HTTP, with an empty home (cold), and then the same job
-again (warm). The others are `benchmarks/batch_searches.py`: every try in one process.
+again (warm). The others are `benchmarks/batch_searches.py`, which retry as their tools do.
 
   failed   tries that ran out of memory: attempts, and sizes that Downshift's probe tried in vain before training.
   lost     seconds until the first step of the final configuration is done, beyond what starting with it would have
