@@ -46,7 +46,8 @@ def test_most_of_the_slot_is_used_and_the_probe_saw_it_coming(ended: Ended) -> N
     peak = ended.outcome.allocator.peak
     assert peak is not None
     assert 0.75 * LIMIT < peak < LIMIT
-    assert measured == {4: pytest.approx(peak, rel=0.08)}
+    assert list(measured) == [4]
+    assert 0.88 * peak < measured[4] < LIMIT  # it looks at more steps than these two, or at as many on a slow machine
     assert probe["chosen"] == 4
 
 
