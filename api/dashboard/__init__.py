@@ -43,49 +43,24 @@ _PLOTLY_STYLES = (
 )
 
 
-@router.get("/login")
-def login(request: Request) -> HTMLResponse:
-    return _page("login.html", "/login")
+def _shell(path: str, template: str, *, charts: bool = False) -> None:
+    """Serve `template` at `path`; with charts, where a page draws some."""
+
+    def shell(request: Request) -> HTMLResponse:
+        return _page(template, path, charts=charts, **request.path_params)
+
+    router.add_api_route(path, shell, methods=["GET"], name=template)
 
 
-@router.get("/")
-def jobs(request: Request) -> HTMLResponse:
-    return _page("jobs.html", "/")
-
-
-@router.get("/jobs/new")
-def new_job(request: Request) -> HTMLResponse:
-    return _page("new.html", "/jobs/new")
-
-
-@router.get("/jobs/{job_id:int}")
-def job(request: Request, job_id: int) -> HTMLResponse:
-    return _page("job.html", "", charts=True, job_id=job_id)
-
-
-@router.get("/devices")
-def devices(request: Request) -> HTMLResponse:
-    return _page("devices.html", "/devices", charts=True)
-
-
-@router.get("/compare")
-def compare(request: Request) -> HTMLResponse:
-    return _page("compare.html", "/compare", charts=True)
-
-
-@router.get("/datasets")
-def datasets(request: Request) -> HTMLResponse:
-    return _page("datasets.html", "/datasets")
-
-
-@router.get("/models")
-def models(request: Request) -> HTMLResponse:
-    return _page("models.html", "/models")
-
-
-@router.get("/settings")
-def settings(request: Request) -> HTMLResponse:
-    return _page("settings.html", "/settings")
+_shell("/login", "login.html")
+_shell("/", "jobs.html")
+_shell("/jobs/new", "new.html")
+_shell("/jobs/{job_id:int}", "job.html", charts=True)
+_shell("/devices", "devices.html", charts=True)
+_shell("/compare", "compare.html", charts=True)
+_shell("/datasets", "datasets.html")
+_shell("/models", "models.html")
+_shell("/settings", "settings.html")
 
 
 @router.get(STATIC + "{version}/{name:path}")

@@ -45,7 +45,7 @@ function rows(job) {
   return {
     State: job.state, Owner: job.owner, Dataset: job.dataset, Model: job.model, "Image size": size(plan.image_size), Batch: plan.batch_size,
     "Micro-batch": plan.micro_batch, Precision: plan.precision, Steps: plan.steps, "Learning rate": figure(plan.learning_rate), Proposals: plan.proposals ?? "–",
-    "Starts from": job.request?.checkpoint ?? "random weights", Attempts: job.attempts, Device: last?.device.name ?? "–",
+    Attempts: job.attempts, Device: last?.device.name ?? "–",
     "Peak memory": bytes(last?.measured_peak_bytes), "Time": job.finished_at && job.started_at ? duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000) : "–",
     Reason: job.reason ?? "–",
   };

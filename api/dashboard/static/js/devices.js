@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { $, h, keyed, put, say } from "./dom.js";
 import { follow } from "./events.js";
-import { ago, bytes, percent, time } from "./format.js";
+import { bytes, time } from "./format.js";
 import { memory, pill } from "./parts.js";
 import { OPTIONS, layout, onTheme, plotly } from "./plots.js";
 

@@ -46,15 +46,10 @@ const themeButton = $("#theme");
 themeButton?.addEventListener("click", () => {
   const now = localStorage.getItem("theme") ?? "system";
   const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
-  if (next === "system") {
-    localStorage.removeItem("theme");
-    delete document.documentElement.dataset.theme;
-  } else {
-    localStorage.setItem("theme", next);
-    document.documentElement.dataset.theme = next;
-  }
+  if (next === "system") localStorage.removeItem("theme");
+  else localStorage.setItem("theme", next);
   showTheme();
-  dispatchEvent(new Event("themechange"));
+  dispatchEvent(new Event("themechosen"));
 });
 function showTheme() {
   if (themeButton) themeButton.textContent = { system: "Auto", light: "Light", dark: "Dark" }[localStorage.getItem("theme") ?? "system"];

@@ -1,8 +1,8 @@
 // One job: what it does now, and everything that was tried for it.
-import { get, patch, post } from "./api.js";
+import { get, post } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
-import { bytes, duration, percent, plural, size, time } from "./format.js";
+import { duration, plural, size, time } from "./format.js";
 import { confirmed, doing, tabs, toast } from "./frame.js";
 import { diagnosisWords, pill, progress } from "./parts.js";
 import { showTimeline } from "./timeline.js";
@@ -30,7 +30,7 @@ function show() {
   put($("#state"), pill(job.state));
   say($("#now"), sentence(job, attempts));
   $("#now").className = `note ${{ failed: "bad", queued: "warn" }[job.state] ?? ""}`;
-  put($("#progress"), facts(job, attempts));
+  put($("#progress"), facts(job));
   showActions(job);
   showTimeline($("#timeline"), job, attempts);
   for (const part of Object.values(parts)) part.changed?.();
@@ -59,7 +59,7 @@ export function sentence(job, attempts) {
   }
 }
 
-function facts(job, attempts) {
+function facts(job) {
   const changed = ["batch_size", "micro_batch", "precision", "proposals"].filter((name) => job.asked[name] !== job.plan[name]);
   const plan = `${job.plan.model}, ${size(job.plan.image_size)}, batch ${job.plan.batch_size}` +
     (job.plan.micro_batch < job.plan.batch_size ? ` in micro-batches of ${job.plan.micro_batch}` : "") + `, ${job.plan.precision}`;

@@ -2,7 +2,7 @@
 import { get, post, query } from "./api.js";
 import { $, $$, h, keyed, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
-import { ago, bytes, duration, plural, time } from "./format.js";
+import { duration, plural, time } from "./format.js";
 import { confirmed, doing, onKeys, toast } from "./frame.js";
 import { pill, progress } from "./parts.js";
 
@@ -14,6 +14,7 @@ let shown = [];
 let pages = 1;
 let next = null;
 let current = null;
+let deviceOf = new Map(); // of the jobs that run
 
 // --- filters, kept in the URL -------------------------------------------------------------------------------------
 function readUrl() {
@@ -58,9 +59,10 @@ async function load() {
       cursor = found.next;
       if (!cursor) break;
     }
-    const queue = await get("/v1/queue?limit=1");
+    const [queue, devices] = await Promise.all([get("/v1/queue?limit=1"), get("/v1/devices")]);
     if (number !== asked) return; // the filters have changed meanwhile
     [shown, next] = [items, cursor];
+    deviceOf = new Map(devices.items.filter((device) => device.job).map((device) => [device.job.id, device.name]));
     say($("#counts"), `${queue.running} running, ${queue.queued} waiting${queue.paused ? `, ${queue.paused} paused` : ""}`);
     $("#problem").hidden = true;
     show();
@@ -115,7 +117,7 @@ function updateRow(row, job) {
   put(dataset, h("span", {}, job.dataset));
   put(steps, job.queue_position ? h("span", { class: "muted" }, job.queue_position === 1 ? "next in line" : `${job.queue_position}. in line`) : progress(job.progress));
   put(attempts, h("span", {}, String(job.attempts)));
-  put(device, h("span", {}, job.device?.name ?? "–"));
+  put(device, h("span", {}, deviceOf.get(job.id) ?? "–"));
   put(age, h("span", {}, time(job.created_at, (moment) => duration((Date.now() - Date.parse(moment)) / 1000))));
   row.classList.toggle("selected", chosen.has(job.id));
   row.classList.toggle("current", job.id === current);

@@ -47,26 +47,22 @@ function problem(text) {
 
 function fillFrom(job) {
   cloned = job.id;
-  const request = job.request ?? {};
   say($("#title"), `New job, from #${job.id}`);
   $("#name").value = job.name;
   $("#dataset").value = job.dataset;
   $("#model").value = job.model;
   showModel();
-  $("#steps").value = request.train?.steps ?? "";
-  $("#batch").value = request.train?.batch_size ?? "";
-  $("#rate").value = request.train?.learning_rate ?? "";
-  $("#size").value = request.image_size ? request.image_size.join("x") : "";
-  $("#checkpoint").value = request.checkpoint ?? "";
+  $("#steps").value = job.asked.steps;
+  $("#batch").value = job.asked.batch_size;
+  $("#rate").value = job.asked.learning_rate;
+  $("#size").value = job.asked.image_size.join("x");
   $("#priority").value = job.priority;
-  $("#config").value = request.pipeline_config ?? "";
   $("#notes").value = job.notes;
   $("#min-batch").value = job.policy.min_batch_size;
   $("#min-size").value = job.policy.min_image_size;
   $("#max-attempts").value = job.policy.max_attempts;
   $("#wait").checked = job.policy.prefer === "wait";
   $("#as-asked").checked = !job.policy.plan_ahead;
-  $("#min-memory").value = request.device?.min_memory_mb ?? 0;
   levers = [...job.policy.levers.map((name) => ({ name, on: true })), ...Object.keys(LEVERS).filter((name) => !job.policy.levers.includes(name)).map((name) => ({ name, on: false }))];
 }
 
@@ -190,7 +186,8 @@ form.addEventListener("submit", async (event) => {
   button.disabled = true;
   try {
     const body = request();
-    const job = await post("/v1/jobs", body, { headers: { "Idempotency-Key": `${key}-${hash(JSON.stringify(body))}` } });
+    // A copy keeps what the form does not show of the first one: its checkpoint, its own configuration.
+    const job = await post(cloned ? `/v1/jobs/${cloned}/clone` : "/v1/jobs", body, { headers: { "Idempotency-Key": `${key}-${hash(JSON.stringify(body))}` } });
     location.assign(`/jobs/${job.id}`);
   } catch (error) {
     showErrors(error.errors.length ? error.errors : [{ field: "", message: error.message }]);

@@ -19,12 +19,8 @@ const COLOURS = {
   light: ["#0b5cad", "#b3561e", "#1a6e37", "#6a3fb5", "#a11a5b", "#00707a", "#6b5b00"],
   dark: ["#79b8ff", "#f0a36a", "#6fd391", "#c5a9ff", "#ff8fc0", "#5fd3dc", "#e0cf6a"],
 };
-const isDark = () => {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-};
 export const colour = (number) => {
-  const all = COLOURS[isDark() ? "dark" : "light"];
+  const all = COLOURS[document.documentElement.dataset.theme];
   return all[number % all.length];
 };
 export const faint = (hex) => `${hex}2e`;
@@ -50,7 +46,6 @@ export const OPTIONS = {
 /** Calls `draw` again when the colours change. */
 export function onTheme(draw) {
   addEventListener("themechange", draw);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
 
 /** For each attempt of a series: the mean as a line, the extremes of each range of steps around it as a band. */

@@ -1,7 +1,7 @@
 // My tokens, my password, my webhooks; for admins the team, its limits, and who did what.
 import { get, patch, post, put as send, remove, whoami } from "./api.js";
 import { $, $$, h, put } from "./dom.js";
-import { bytes, figure, time } from "./format.js";
+import { figure, time } from "./format.js";
 import { confirmed, doing, toast } from "./frame.js";
 import { pill } from "./parts.js";
 

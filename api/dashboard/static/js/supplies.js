@@ -1,7 +1,7 @@
 // What a job can name: datasets and models.
 import { get } from "./api.js";
 import { $, h, put, say } from "./dom.js";
-import { bytes, figure, plural, size } from "./format.js";
+import { bytes, figure, size } from "./format.js";
 import { pill } from "./parts.js";
 
 function problem(error) {

@@ -1,5 +1,11 @@
-// Before anything is painted: the theme that was chosen here, else the system's.
+// Before anything is painted: the theme that was chosen here, else the system's, also when that changes.
 {
-  const chosen = localStorage.getItem("theme");
-  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const apply = () => {
+    document.documentElement.dataset.theme = localStorage.getItem("theme") ?? (system.matches ? "dark" : "light");
+    dispatchEvent(new Event("themechange"));
+  };
+  system.addEventListener("change", apply);
+  addEventListener("themechosen", apply);
+  apply();
 }
