@@ -3,6 +3,8 @@
 
 const listeners = new Set();
 let source = null;
+let isGreeted = false;
+let newest = null; // the last number seen
 let state = "connecting";
 
 /** listener({kind, id, job, attempt, at, data}); returns what ends it. */
@@ -18,7 +20,7 @@ const KINDS = [
 ];
 
 function open() {
-  source = new EventSource("/v1/events");
+  source = new EventSource(newest === null ? "/v1/events" : `/v1/events?since=${newest}`);
   source.addEventListener("open", () => show("live"));
   source.addEventListener("error", () => {
     show("lost");
@@ -26,7 +28,9 @@ function open() {
   });
   for (const kind of KINDS) {
     source.addEventListener(kind, (message) => {
-      const event = { kind, id: message.lastEventId, ...JSON.parse(message.data) };
+      const event = { kind, ...JSON.parse(message.data) };
+      newest = event.id ?? newest;
+      isGreeted ||= kind === "hello";
       for (const listener of listeners) listener(event);
     });
   }
@@ -43,7 +47,12 @@ function show(next) {
   }
 }
 
-/** `load()` at once, and again at most every `least` ms while events come that `concerns(event)`. */
+const GREETING_MS = 300;
+
+/**
+ * `load()` as soon as the stream tells what comes after it, and again at most every `least` ms while events come that
+ * `concerns(event)`. Where the stream is slow to open it loads all the same, and once more when that is open.
+ */
 export function follow(load, concerns, least = 400) {
   let timer = null;
   let running = false;
@@ -68,8 +77,13 @@ export function follow(load, concerns, least = 400) {
   function later() {
     timer ??= setTimeout(run, least);
   }
-  run();
+  let isWaiting = !isGreeted;
+  timer = setTimeout(run, isWaiting ? GREETING_MS : 0);
   return listen((event) => {
-    if (event.kind === "reset" || concerns(event)) later();
+    if (event.kind === "hello" && isWaiting) {
+      isWaiting = false;
+      clearTimeout(timer);
+      run();
+    } else if (event.kind === "reset" || concerns(event)) later();
   });
 }
