@@ -41,6 +41,7 @@ check: $(STAMP) ## style, types, who may import whom, the container files
 
 .PHONY: test
 test: check ## check, and every test that takes seconds; ARGS='-k name' is handed to pytest
+	@scripts/find-chromium --install >/dev/null || [ "$$CI" != true ]
 	$(PY) -m pytest $(ARGS)
 
 .PHONY: test-slow

@@ -1,0 +1,133 @@
+"""A real Chromium before a real service; a page that logs an error, breaks its policy or asks another host fails."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.box import ROOT
+from tests.browser.service import PASSWORD, Service
+
+expect.set_options(timeout=30_000)
+
+Tab = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    found = subprocess.run([ROOT / "scripts" / "find-chromium"], capture_output=True, text=True, timeout=60)
+    if found.returncode:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(found.stderr.strip())
+    return found.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    """For each module: while Playwright is there, nothing else in this process can use asyncio."""
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def _service(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("service"), DOWNSHIFT_DEVICES="cpu:1000,cpu:1000")
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def service(_service: Service) -> Iterator[Service]:
+    """Two slots and the fake trainer; at rest before and after each test."""
+    yield _service
+    _service.tidy()
+
+
+class Guard:
+    """What must not happen in a page. `allow` is for what a test does on purpose."""
+
+    def __init__(self) -> None:
+        self.troubles: list[str] = []
+        self._allowed: list[str] = []
+
+    def allow(self, pattern: str) -> None:
+        self._allowed.append(pattern)
+
+    def watch(self, context: BrowserContext, host: str) -> None:
+        context.on("console", lambda message: message.type == "error" and self._note(f"console: {message.text}"))
+        context.on("weberror", lambda error: self._note(f"error: {error.error}"))
+        context.on("request", lambda request: self._check(request.url, host))
+
+    def _check(self, url: str, host: str) -> None:
+        if urlsplit(url).netloc not in ("", host):
+            self._note(f"request to another host: {url}")
+
+    def _note(self, trouble: str) -> None:
+        self.troubles.append(trouble)
+
+    def check(self) -> None:
+        found = [one for one in self.troubles if not any(re.search(pattern, one) for pattern in self._allowed)]
+        assert not found, "\n".join(found)
+
+
+@pytest.fixture
+def guard() -> Iterator[Guard]:
+    guard = Guard()
+    yield guard
+    guard.check()
+
+
+@pytest.fixture
+def open_tab(chromium: Browser, guard: Guard) -> Iterator[Tab]:
+    """`open_tab(service, path, user="admin", **options)`: a page of a browser of its own, logged in (None: not)."""
+    contexts: list[BrowserContext] = []
+
+    def open_tab(service: Service, path: str = "/", user: str | None = "admin", **options: Any) -> Page:
+        context = chromium.new_context(base_url=service.url, storage_state=_state(chromium, service, user), **options)
+        contexts.append(context)
+        guard.watch(context, urlsplit(service.url).netloc)
+        page = context.new_page()
+        page.goto(path)
+        return page
+
+    yield open_tab
+    for context in contexts:
+        context.close()
+
+
+def _state(chromium: Browser, service: Service, user: str | None) -> Any:
+    if user is None:
+        return None
+    if user not in service.states:
+        with chromium.new_context(base_url=service.url) as context:
+            page = context.new_page()
+            page.goto("/login")
+            log_in(page, service, user)
+            service.states[user] = context.storage_state()
+    return service.states[user]
+
+
+def log_in(page: Page, service: Service, user: str) -> None:
+    """By the login page, which is open."""
+    if user == "admin":
+        page.get_by_text("Log in with a token").click()
+        page.get_by_label("Token").fill(service.token)
+        page.get_by_role("button", name="Log in with it").click()
+    else:
+        page.get_by_label("User").fill(user)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in", exact=True).click()
+    page.wait_for_url(lambda url: not urlsplit(url).path.startswith("/login"))
+
+
+@pytest.fixture
+def page(open_tab: Tab, service: Service) -> Page:
+    """The list of jobs, as the admin."""
+    return open_tab(service)
