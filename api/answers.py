@@ -71,6 +71,7 @@ class Rung(BaseModel):
     predicted: Prediction
     lever: str | None
     fits: dict[str, bool] = Field(description="by device")
+    cost: str | None = Field(None, description="what it costs the result, compared with what was asked for")
     summary: str = Field(description="what is changed, what it would need, and what that costs")
 
 
@@ -127,7 +128,10 @@ class Change(BaseModel):
     field: str
     before: str | None
     after: str | None
-    reason: str
+    reason: str = Field(description="in one sentence, with the figures")
+    what: str | None = Field(None, description="what is done; null where the reason has no parts")
+    why: str | None = Field(None, description="what was predicted, and what made it necessary")
+    cost: str | None = Field(None, description="what it costs the result; null: nothing")
 
 
 class LogLine(BaseModel):

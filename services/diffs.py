@@ -100,7 +100,5 @@ def _entry(
 ) -> dict[str, Any]:
     cause = causes.get(field) or causes.get(_TWINS.get(field, source or ""))
     if cause is None:
-        lever, reason = None, _REASONS.get(source or "", _FOLLOWS)
-    else:
-        lever, reason = cause["lever"], cause["reason"]
-    return {"field": field, "before": before, "after": after, "lever": lever, "reason": reason}
+        cause = {"lever": None, "reason": _REASONS.get(source or "", _FOLLOWS)}
+    return {**cause, "field": field, "before": before, "after": after}

@@ -136,6 +136,9 @@ def change_values(changes: Iterable[Change]) -> list[dict[str, Any]]:
             "before": change.before,
             "after": change.after,
             "reason": change.reason,
+            "what": change.what,
+            "why": change.why,
+            "cost": change.cost,
         }
         for change in changes
     ]
@@ -158,6 +161,7 @@ def rung_values(rung: planner.Step, device_ids: Sequence[str]) -> dict[str, Any]
         "predicted": prediction_values(rung.prediction),
         "lever": None if rung.lever is None else str(rung.lever),
         "fits": dict(zip(device_ids, rung.fits, strict=True)),
+        "cost": rung.cost,
         "summary": rung.sentence,
     }
 

@@ -15,13 +15,19 @@ from services.domain.policy import Lever
 
 @dataclass(frozen=True)
 class Change:
-    """One field of a plan, or of what goes with it (no lever); `reason` is a sentence with the figures."""
+    """One field of a plan, or of what goes with it (no lever); `reason` is a sentence with the figures.
+
+    Its parts, where it has any: `what` is done, `why`, and what it `cost`s.
+    """
 
     lever: Lever | None
     field: str
     before: str
     after: str
     reason: str
+    what: str | None = None
+    why: str | None = None
+    cost: str | None = None
 
 
 _LEVER_OF = {
@@ -46,8 +52,9 @@ def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
             continue
         if field == "micro_batch" and before.batch_size != after.batch_size:
             lever = Lever.BATCH_SIZE  # the pieces of another batch are other pieces
-        sentence = with_cost(f"{_SENTENCES[field](before, after)}: {why}", _cost_of(field, before, after))
-        found.append(Change(lever, field, in_words(old), in_words(new), sentence))
+        what, cost = _SENTENCES[field](before, after), _cost_of(field, before, after)
+        sentence = with_cost(f"{what}: {why}", cost)
+        found.append(Change(lever, field, in_words(old), in_words(new), sentence, what, why, cost or None))
     return tuple(found)
 
 

@@ -71,6 +71,7 @@ class Step:
     fits: tuple[bool, ...]
     lever: Lever | None
     sentence: str
+    cost: str | None  # compared with what was asked for
 
 
 def first_plan(
@@ -203,7 +204,8 @@ def _step(
     moved = plan_changes.pulled(before, plan) if before else []
     lever = next((lever for lever in reversed(policy.levers) if lever in moved), None)
     fits = tuple(prediction.high <= capacity for capacity in capacities)
-    return Step(plan, prediction, fits, lever, _sentence(asked, plan, prediction))
+    cost = plan_changes.costs(asked, plan)
+    return Step(plan, prediction, fits, lever, _sentence(asked, plan, prediction, cost), cost or None)
 
 
 def _rungs(
@@ -217,10 +219,10 @@ def _rungs(
             yield candidate, prediction
 
 
-def _sentence(asked: Plan, plan: Plan, prediction: Prediction) -> str:
+def _sentence(asked: Plan, plan: Plan, prediction: Prediction, cost: str) -> str:
     words = plan_changes.describe(asked, plan)
     said = f"{words[0].upper()}{words[1:]}: about {gigabytes(prediction.bytes)}, at most {gigabytes(prediction.high)}"
-    return f"{plan_changes.with_cost(said, plan_changes.costs(asked, plan))}."
+    return f"{plan_changes.with_cost(said, cost)}."
 
 
 def _basis(plan: Plan, prediction: Prediction) -> str:

@@ -47,6 +47,7 @@ def test_the_ladder_goes_down_from_what_was_asked_for_to_the_floors(desk: Desk) 
     assert needs == sorted(needs, reverse=True)
     assert [rung["fits"]["box/cpu-0"] for rung in ladder] == [need <= 1000 * MB for need in needs]
     assert all(rung["summary"] for rung in ladder)
+    assert [rung["cost"] is None for rung in ladder] == [True] + [False] * (len(ladder) - 1)
 
 
 def test_it_tells_what_its_prediction_rests_on(desk: Desk) -> None:

@@ -144,6 +144,14 @@ def test_who_forbids_accumulation_gets_a_smaller_batch_that_sees_the_same_images
     assert {change.lever for change in decision.changes} == {"batch_size"}
 
 
+def test_a_change_says_what_is_done_why_and_what_it_costs_one_by_one():
+    decision = first_plan(D0, Policy(levers=("batch_size",)), LAW, room_for(but(D0, batch_size=4, micro_batch=4)))
+    change = next(change for change in decision.changes if change.field == "batch_size")
+    assert change.what == "the batch becomes 4 instead of 16"
+    assert change.cost == "noisier updates, and more of them"
+    assert change.reason == f"{change.what}: {change.why}; what it costs: {change.cost}"
+
+
 def test_who_forbids_accumulation_does_not_get_more_of_it_with_another_batch():
     """15 images in pieces of 5 are 3 pieces; 7 is prime, and would be 7 pieces."""
     asked = but(D0, batch_size=15, micro_batch=5)

@@ -111,7 +111,7 @@ function showKeys() {
 export function tabs(container, onShow) {
   const buttons = $$("[role=tab]", container);
   function show(name, focus = false) {
-    const chosen = buttons.find((button) => button.dataset.tab === name) ?? buttons[0];
+    const chosen = buttons.find((button) => button.dataset.tab === name.split(":")[0]) ?? buttons[0]; // log:2:17 is a place in it
     for (const button of buttons) {
       const is = button === chosen;
       button.setAttribute("aria-selected", String(is));

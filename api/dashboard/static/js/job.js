@@ -1,20 +1,23 @@
 // One job: what it does now, and everything that was tried for it.
-import { get, post } from "./api.js";
+import { get, post, whoami } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
-import { duration, plural, size, time } from "./format.js";
+import { plural } from "./format.js";
 import { confirmed, doing, tabs, toast } from "./frame.js";
-import { diagnosisWords, pill, progress } from "./parts.js";
+import { diagnosisWords, pill } from "./parts.js";
+import { edit, editButton, showFacts, showProgress } from "./summary.js";
 import { showTimeline } from "./timeline.js";
 
 const root = $("#job");
-export const id = Number(root.dataset.job);
-export const state = { job: null, attempts: [] };
+const id = Number(root.dataset.job);
+const state = { job: null, attempts: [] };
+let me = null;
 
 async function load() {
   try {
-    const [job, attempts] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`)]);
+    const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
     Object.assign(state, { job, attempts: attempts.items });
+    me = who;
     $("#problem").hidden = true;
     show();
   } catch (error) {
@@ -23,28 +26,32 @@ async function load() {
   }
 }
 
+const may = () => me.role === "admin" || (me.role === "member" && me.user === state.job.owner);
+
 function show() {
   const { job, attempts } = state;
   document.title = `${job.name} · Downshift`;
-  say($("#name"), job.name);
-  put($("#state"), pill(job.state));
+  if (!$("#name").classList.contains("editing")) put($("#name"), job.name, may() ? editButton("name") : null);
+  put($("#state"), pill(job.stopping ? `${job.stopping} asked for` : job.state, job.stopping ? "warn" : job.state));
   say($("#now"), sentence(job, attempts));
-  $("#now").className = `note ${{ failed: "bad", queued: "warn" }[job.state] ?? ""}`;
-  put($("#progress"), facts(job));
+  $("#now").dataset.state = job.state;
+  showProgress($("#progress"), job);
+  showFacts($("#facts"), state, may(), load);
   showActions(job);
   showTimeline($("#timeline"), job, attempts);
+  say($("#attempt-count"), attempts.length > 1 ? String(attempts.length) : "");
   for (const part of Object.values(parts)) part.changed?.();
 }
+$("#name").addEventListener("click", (event) => event.target.closest("[data-edit]") && edit($("#name"), "name", state, load));
 
 /** "Attempt 2 of at most 6: training at step 340 of 2000 on GPU 1; attempt 1 ran out of memory at batch 16." */
-export function sentence(job, attempts) {
+function sentence(job, attempts) {
   const last = attempts.at(-1);
   const before = attempts.slice(0, -1).filter((one) => one.diagnosis && !["completed", "interrupted"].includes(one.diagnosis)).at(-1);
-  const because = (one) => `attempt ${one.number} ended at micro-batch ${one.plan.micro_batch} (${diagnosisWords(one.diagnosis)})`;
   const earlier = before ? `; ${because(before)}` : "";
   switch (job.state) {
     case "running": {
-      const doing = last ? `${last.phase}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${last.device.name}` : "starting";
+      const doing = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${last.device.name}` : "starting";
       return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `, and is asked to ${job.stopping}` : ""}${earlier}.`;
     }
     case "queued": {
@@ -59,22 +66,11 @@ export function sentence(job, attempts) {
   }
 }
 
-function facts(job) {
-  const changed = ["batch_size", "micro_batch", "precision", "proposals"].filter((name) => job.asked[name] !== job.plan[name]);
-  const plan = `${job.plan.model}, ${size(job.plan.image_size)}, batch ${job.plan.batch_size}` +
-    (job.plan.micro_batch < job.plan.batch_size ? ` in micro-batches of ${job.plan.micro_batch}` : "") + `, ${job.plan.precision}`;
-  const fact = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
-  return [
-    h("div", {}, progress(job.progress)),
-    h("dl", { class: "facts" },
-      fact("Owner", job.owner), fact("Dataset", job.dataset), fact("Plan", plan),
-      changed.length ? fact("Asked for", `batch ${job.asked.batch_size}, ${size(job.asked.image_size)}, ${job.asked.precision}`) : null,
-      job.summary ? fact("Why", job.summary) : null,
-      fact("Submitted", time(job.created_at)),
-      job.started_at ? fact("Started", time(job.started_at)) : null,
-      job.finished_at ? fact("Finished", time(job.finished_at), ` after ${duration((Date.parse(job.finished_at) - Date.parse(job.created_at)) / 1000)}`) : null,
-      job.notes ? fact("Notes", job.notes) : null),
-  ];
+function because(attempt) {
+  const { batch_size: batch, micro_batch: micro } = attempt.plan;
+  const at = micro < batch ? `micro-batch ${micro}` : `batch ${batch}`;
+  const ranOut = attempt.diagnosis === "too_large";
+  return `attempt ${attempt.number} ${ranOut ? `ran out of memory at ${at}` : `ended: ${diagnosisWords(attempt.diagnosis)}`}`;
 }
 
 // --- what can be done ---------------------------------------------------------------------------------------------
@@ -88,40 +84,54 @@ function showActions(job) {
   const key = `${job.state} ${job.stopping}`;
   if (key === actionsOf) return;
   actionsOf = key;
-  const buttons = Object.entries(ACTIONS).filter(([, action]) => action.states.includes(job.state) && !job.stopping).map(([verb, action]) =>
+  const buttons = Object.entries(ACTIONS).filter(([, action]) => may() && action.states.includes(job.state) && !job.stopping).map(([verb, action]) =>
     h("button", { type: "button", class: action.class ?? "", onclick: (event) => doing(event.target, async () => {
       if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
       await post(`/v1/jobs/${id}/${verb}`);
       toast(`${action.name}: asked for`);
       await load();
     }) }, action.name));
-  $("#actions").replaceChildren(...buttons, h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));
+  $("#actions").replaceChildren(...buttons, me.role === "viewer" ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));
 }
 
 // --- the parts, each loaded when it is first looked at ------------------------------------------------------------
 const parts = {};
 const MODULES = { charts: "./charts.js", results: "./results.js", log: "./log.js", config: "./config.js", files: "./files.js" };
 const loading = {};
-async function showPart(name) {
-  if (!MODULES[name]) return;
+function loadPart(name) {
   loading[name] ??= import(MODULES[name]).then((module) => {
     parts[name] = module.start($(`#${name}`), { id, state, plotly: root.dataset.plotly });
   }).catch((error) => {
     delete loading[name];
     toast(`This part could not be loaded: ${error.message}`, "bad");
   });
-  await loading[name];
+  return loading[name];
+}
+async function showPart(name) {
+  if (!MODULES[name]) return;
+  await loadPart(name);
   parts[name]?.shown?.();
 }
+// A pointer on its way to a tab is a moment's head start.
+$(".tabs").addEventListener("pointerover", async (event) => {
+  const name = event.target.closest("[role=tab]")?.dataset.tab;
+  if (!MODULES[name]) return;
+  await loadPart(name);
+  parts[name]?.warm?.();
+});
 
 await load();
 tabs($(".tabs"), showPart);
 listen((event) => {
   if (event.job !== id || !state.job) return;
-  if (event.kind === "progress" && state.job.state === "running") {
-    Object.assign(state.job.progress, event.data);
-    show();
-  }
+  if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
   for (const part of Object.values(parts)) part.event?.(event);
 });
 follow(load, (event) => event.job === id && event.kind !== "progress");
+
+function progressed({ step, steps, eta_s, phase, saved_step, measured_peak_bytes }) {
+  Object.assign(state.job.progress, { step, steps, eta_s });
+  const last = state.attempts.at(-1);
+  if (last && !last.ended_at) Object.assign(last, { step, phase, saved_step, measured_peak_bytes });
+  show();
+}

@@ -1,87 +1,93 @@
-// The attempts of a job, each with its plan, its memory, why it ended, and what was changed for the next.
+// The attempts of a job, each with its plan, its memory, why it ended, and what was changed for it.
 import { get } from "./api.js";
 import { $, h, keyed, put } from "./dom.js";
-import { bytes, duration, percent, size, time } from "./format.js";
-import { diagnosisWords, memory, pill } from "./parts.js";
+import { diffBlocks } from "./diff.js";
+import { duration, percent, plural, time } from "./format.js";
+import { gauge } from "./gauge.js";
+import { diagnosisWords, pill } from "./parts.js";
+import { planPills } from "./plan.js";
 
-const diffs = new Map(); // attempts never change once the next one is there, and neither do these
+const loaded = new Set(); // an attempt's changes never change
 
 export function showTimeline(list, job, attempts) {
-  const newestFirst = [...attempts].reverse();
-  keyed(list, newestFirst, (attempt) => attempt.number, (attempt) => make(job, attempt), (element, attempt) => update(element, job, attempt));
-  if (!attempts.length) list.replaceChildren(h("li", { dataset: { key: "none" } }, h("p", { class: "muted" }, "It has not been tried yet. The first attempt is shown here as soon as it has a device.")));
+  if (!attempts.length) {
+    put(list, h("li", { class: "empty" }, job.state === "failed" ? "It was never tried: nothing that its policy allows would fit." : "Not tried yet. The first attempt appears here as soon as it has a device."));
+    return;
+  }
+  const before = (attempt) => attempts[attempt.number - 2];
+  const newestPlanned = attempts.findLast((attempt) => attempt.changes.length)?.number;
+  keyed(list, [...attempts].reverse(), (attempt) => attempt.number, (attempt) => make(job, attempt, attempt.number === newestPlanned),
+    (element, attempt) => update(element, job, attempt, before(attempt), attempts[attempt.number]));
 }
 
-function make(job, attempt) {
-  const item = h("li", {},
-    h("div", { class: "card" },
-      h("header", {}, h("h2", {}), h("span", { class: "pills" })),
-      h("div", { class: "body" }),
-      h("details", { class: "why" }, h("summary", {}, "Evidence"), h("div", {})),
-      h("details", { class: "diff" }, h("summary", {}, attempt.number === 1 ? "What was changed from what was asked for" : `What was changed from attempt ${attempt.number - 1}`), h("div", {}))));
-  const diff = $(".diff", item);
-  diff.addEventListener("toggle", () => diff.open && showDiff(diff.lastElementChild, job.id, attempt.number));
-  // The reader wants to see at once what was done about a failure.
-  if (attempt.number > 1 || attempt.changes.length) diff.open = true;
-  return item;
+function make(job, attempt, isOpen) {
+  const changes = h("details", { class: "changes", hidden: !attempt.changes.length && attempt.number === 1 },
+    h("summary", {}, `What was changed from ${attempt.number === 1 ? "what was asked for" : `attempt ${attempt.number - 1}`}`), h("div", {}, h("p", { class: "muted" }, "Loading …")));
+  changes.addEventListener("toggle", () => changes.open && showDiff(changes.lastElementChild, job.id, attempt));
+  changes.open = isOpen;
+  return h("li", { class: "attempt", id: `attempt-${attempt.number}` },
+    h("header", {}), h("div", { class: "attempt-plan" }), h("div", { class: "attempt-memory" }), h("div", { class: "attempt-end" }), changes);
 }
 
-function update(item, job, attempt) {
+function update(item, job, attempt, former, next) {
   const runs = !attempt.ended_at;
-  item.className = runs ? "running" : attempt.diagnosis === "completed" ? "completed" : "failed";
-  put($("h2", item), `Attempt ${attempt.number}`, h("span", { class: "muted small" }, ` on ${attempt.device.name}, `), h("span", { class: "muted small" }, time(attempt.started_at)));
-  put($(".pills", item), runs ? pill(attempt.phase ?? "starting", "running") : pill(diagnosisWords(attempt.diagnosis), attempt.diagnosis === "completed" ? "completed" : attempt.diagnosis === "interrupted" ? "warn" : "failed"));
-  put($(".body", item), body(attempt, runs));
-  const evidence = $(".why", item);
-  const lines = attempt.finding?.evidence ?? [];
-  evidence.hidden = !lines.length && !attempt.message;
-  put(evidence.lastElementChild, attempt.message ? h("p", {}, attempt.message) : null,
-    lines.length ? h("pre", { class: "log-lines" }, lines.map((line) => `${line.line}: ${line.text}\n`)) : null);
+  item.dataset.end = runs ? "running" : attempt.diagnosis === "completed" ? "completed" : attempt.diagnosis === "interrupted" ? "stopped" : "failed";
+  put($("header", item), heading(attempt, runs));
+  put($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
+  put($(".attempt-memory", item), memory(attempt));
+  put($(".attempt-end", item), end(job, attempt, next));
 }
 
-function body(attempt, runs) {
-  const plan = attempt.plan;
-  const words = [`batch ${plan.batch_size}${plan.micro_batch < plan.batch_size ? ` in micro-batches of ${plan.micro_batch}` : ""}`,
-    size(plan.image_size), plan.model, plan.precision, plan.proposals ? `${plan.proposals} proposals` : null].filter(Boolean).join(" · ");
-  const took = attempt.ended_at ? duration((Date.parse(attempt.ended_at) - Date.parse(attempt.started_at)) / 1000) : null;
+function heading(attempt, runs) {
+  const kind = runs ? "running" : { completed: "completed", interrupted: "warn" }[attempt.diagnosis] ?? "failed";
+  const steps = `${runs ? "step" : "to step"} ${attempt.step}${attempt.saved_step && attempt.saved_step !== attempt.step ? `, saved at ${attempt.saved_step}` : ""}`;
+  const took = attempt.ended_at ? duration(seconds(attempt.started_at, attempt.ended_at)) : null;
   return [
-    h("p", { class: "mono" }, words),
-    h("div", {}, peak(attempt)),
-    h("p", { class: "muted small" }, runs ? `at step ${attempt.step}` : `ended at step ${attempt.step}${took ? ` after ${took}` : ""}`, attempt.saved_step ? `, saved at step ${attempt.saved_step}` : ""),
-    attempt.followed_by && attempt.diagnosis !== "completed" ? h("p", { class: "followed" }, attempt.followed_by) : null,
+    h("h2", {}, `Attempt ${attempt.number}`),
+    pill(runs ? attempt.phase ?? "starting" : diagnosisWords(attempt.diagnosis), kind),
+    h("span", { class: "attempt-facts" }, h("span", {}, attempt.device.name), h("span", {}, steps),
+      took ? h("span", {}, took) : null, h("span", {}, time(attempt.started_at))),
   ];
 }
 
 /** Predicted and measured peak against the limit. */
-function peak(attempt) {
+function memory(attempt) {
   const { predicted, measured_peak_bytes: measured, limit_bytes: limit } = attempt;
-  if (!predicted && !measured) return [];
-  const parts = [];
-  if (measured) parts.push({ kind: "ours", bytes: measured, words: "measured" });
-  if (predicted) parts.push({ kind: "range", from: predicted.low_bytes, bytes: predicted.high_bytes - predicted.low_bytes, words: "predicted range" });
-  const marks = [{ kind: "limit", bytes: limit }];
-  if (predicted) marks.push({ kind: "predicted", bytes: predicted.bytes });
-  const error = predicted && measured && attempt.ended_at && attempt.diagnosis === "completed" ? (predicted.bytes - measured) / measured : null;
+  const figures = attempt.finding?.figures ?? {};
+  const ranOut = attempt.outcome === "device_memory";
+  if (!predicted && !measured && !ranOut) return [];
+  const used = ranOut ? Math.max(measured ?? 0, figures.in_use ?? 0) || null : measured;
+  const error = attempt.prediction_error;
   return [
-    memory(limit, parts, marks),
-    h("p", { class: "small muted" },
-      predicted ? `predicted ${bytes(predicted.bytes)} (${bytes(predicted.low_bytes)} to ${bytes(predicted.high_bytes)})` : "not predicted",
-      measured ? `, measured ${bytes(measured)}` : "", ` of ${bytes(limit)}`,
-      error !== null ? `; the prediction was ${percent(Math.abs(error), 1)} ${error < 0 ? "low" : "high"}` : ""),
+    gauge({ limit, measured: used, wanted: ranOut ? figures.requested ?? null : null, predicted }),
+    error === null ? null : h("p", { class: "muted small" }, `The prediction was ${percent(Math.abs(error), 1)} too ${error < 0 ? "low" : "high"}.`),
   ];
 }
 
-async function showDiff(element, job, number) {
-  const key = `${job}/${number}`;
+/** Why it ended, with the lines that say so, and what was done about it. */
+function end(job, attempt, next) {
+  if (!attempt.ended_at || attempt.diagnosis === "completed") return [];
+  const lines = attempt.finding?.evidence ?? [];
+  const planned = next && attempt.followed_by === next.summary;
+  return [
+    h("p", { class: "diagnosis" }, attempt.finding?.why ?? attempt.message ?? ""),
+    attempt.finding?.why && attempt.message && !attempt.finding.why.includes(attempt.message) ? h("p", { class: "muted small wraps" }, attempt.message) : null,
+    lines.length ? h("div", { class: "evidence" }, h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
+      h("ol", {}, lines.map((line) => h("li", {}, h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)), h("code", {}, line.text))))) : null,
+    attempt.followed_by ? h("p", { class: "followed" }, planned ? [`Planned anew for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : attempt.followed_by) : null,
+  ];
+}
+
+async function showDiff(element, job, attempt) {
+  const key = `${job}/${attempt.number}`;
+  if (loaded.has(key)) return;
   try {
-    if (!diffs.has(key)) diffs.set(key, await get(`/v1/jobs/${job}/attempts/${number}/diff`));
-    const diff = diffs.get(key);
-    const rows = diff.changes.map((change) => h("tr", {}, h("td", { class: "mono" }, change.field), h("td", {}, change.before ?? "–"), h("td", {}, change.after ?? "–"), h("td", {}, change.reason)));
-    put(element, diff.summary ? h("p", {}, diff.summary) : null,
-      rows.length ? h("div", { class: "table-wrap" }, h("table", { class: "diff" },
-        h("thead", {}, h("tr", {}, ["Setting", "Before", "After", "Why"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)))
-        : h("p", { class: "muted" }, "Nothing was changed."));
+    const diff = await get(`/v1/jobs/${job}/attempts/${attempt.number}/diff`);
+    loaded.add(key);
+    put(element, diff.changes.length || attempt.changes.length ? diffBlocks(attempt.changes, diff.changes) : h("p", { class: "muted" }, "Nothing: the same plan again, from its last checkpoint."));
   } catch (error) {
     put(element, h("p", { class: "error" }, `The changes could not be loaded: ${error.message}`));
   }
 }
+
+const seconds = (from, to) => (Date.parse(to) - Date.parse(from)) / 1000;

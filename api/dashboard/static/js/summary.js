@@ -1,0 +1,88 @@
+// The head of a job: how far it is, what it is made of, and what of it may still be edited.
+import { patch } from "./api.js";
+import { $, h, put, say } from "./dom.js";
+import { duration, figure, percent, time } from "./format.js";
+import { toast } from "./frame.js";
+import { planPills } from "./plan.js";
+
+const EDITABLE = {
+  name: { label: "Name", input: () => h("input", { maxlength: "128", autocomplete: "off" }) },
+  notes: { label: "Notes", input: () => h("textarea", { rows: "3", maxlength: "10000" }) },
+  priority: { label: "Priority", input: () => h("input", { type: "number", min: "-100", max: "100" }), read: Number },
+};
+
+export function showProgress(root, job) {
+  const { step, steps, eta_s: eta } = job.progress;
+  const share = steps ? Math.min(1, step / steps) : 0;
+  const bar = $("progress", root) ?? root.appendChild(h("progress", { max: 1, "aria-label": "Steps done" }));
+  if (bar.value !== share) bar.value = share;
+  root.dataset.state = job.state;
+  const words = $(".progress-words", root) ?? root.appendChild(h("p", { class: "progress-words" }));
+  const rate = eta && steps > step ? (job.plan.batch_size * (steps - step)) / eta : null;
+  put(words, h("strong", {}, `${step.toLocaleString("en")} / ${steps.toLocaleString("en")}`), h("span", {}, "steps"), h("span", {}, percent(share)),
+    rate ? h("span", {}, `${figure(Number(rate.toPrecision(3)))} images/s`) : null,
+    eta !== null && eta !== undefined ? h("span", {}, `${duration(eta)} left`) : null);
+}
+
+/** `may`: the one who looks may edit it. */
+export function showFacts(root, state, may, reload) {
+  const { job, attempts } = state;
+  const device = attempts.at(-1)?.device.name;
+  const took = job.finished_at && job.started_at ? `after ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}` : null;
+  const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
+  const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+  if (root.querySelector(".editing")) return; // nothing moves under the hands of one who writes
+  put(root,
+    fact("Owner", job.owner), fact("Dataset", job.dataset), fact("Device", device ?? "–"),
+    fact("Priority", String(job.priority), may && !isOver ? editButton("priority") : null),
+    fact("Submitted", time(job.created_at)),
+    fact(job.finished_at ? "Finished" : "Started", time(job.finished_at ?? job.started_at), took ? h("span", { class: "muted" }, ` ${took}`) : null),
+    h("div", { class: "wide" }, h("dt", {}, "Plan"), h("dd", {}, planPills(job.plan, job.asked))),
+    job.notes || may ? h("div", { class: "wide" }, h("dt", {}, "Notes"), h("dd", { class: "notes" }, job.notes || h("span", { class: "muted" }, "none"), may ? editButton("notes") : null)) : null);
+  root.onclick = (event) => {
+    const button = event.target.closest("[data-edit]");
+    if (button) edit(button.closest("dd"), button.dataset.edit, state, reload);
+  };
+}
+
+export function editButton(field) {
+  return h("button", { type: "button", class: "edit", dataset: { edit: field }, "aria-label": `Edit ${EDITABLE[field].label.toLowerCase()}`, title: "Edit" }, "✎");
+}
+
+/** A small form in place of what `element` shows; it is gone when it is done with. */
+export function edit(element, field, state, reload) {
+  const { label, input: makeInput, read = (text) => text } = EDITABLE[field];
+  const version = state.job.version;
+  const input = makeInput();
+  input.value = state.job[field];
+  input.setAttribute("aria-label", label);
+  const error = h("p", { class: "error", role: "alert" });
+  const former = [...element.childNodes];
+  const close = () => {
+    element.classList.remove("editing");
+    element.replaceChildren(...former);
+    $("[data-edit]", element)?.focus();
+  };
+  const form = h("form", { class: "edit-form", onsubmit: async (event) => {
+    event.preventDefault();
+    try {
+      await patch(`/v1/jobs/${state.job.id}`, { [field]: read(input.value) }, { headers: { "If-Match": `"${version}"` } });
+      close();
+      toast(`${label} saved`);
+      await reload();
+    } catch (problem) {
+      if (problem.status === 412 || problem.code === "version_mismatch") {
+        close();
+        toast("Somebody changed the job meanwhile: it was loaded again, look before you edit.", "bad");
+        await reload();
+      } else say(error, problem.errors[0]?.message ?? problem.message);
+    }
+  }, onkeydown: (event) => {
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && event.ctrlKey) form.requestSubmit();
+  } }, input, h("button", { class: "primary" }, "Save"), h("button", { type: "button", onclick: close }, "Cancel"), error);
+  element.classList.add("editing");
+  element.replaceChildren(form);
+  input.focus();
+  input.select();
+}
