@@ -9,6 +9,10 @@ PY := .venv/bin/python
 LOCK ?= requirements-dev.lock
 STAMP := .venv/.installed-$(LOCK)
 
+# What is imported is compiled once and kept, also where the machine says otherwise: without it every trainer
+# compiles TensorFlow anew, 10 s each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help
 help: ## this list
 	@echo 'Downshift: Object Detection API training for a shared GPU box'
