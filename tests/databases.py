@@ -1,6 +1,7 @@
 """Real databases for tests: SQLite in a file, PostgreSQL from a wheel, private to this run."""
 
 import contextlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from services.store import migrate
 from services.store.engine import Store, make_engine
@@ -41,18 +42,21 @@ def start_postgres(folder: Path, tries: int = 3) -> Any:
 
 
 @contextlib.contextmanager
-def new_database(server: str) -> Iterator[str]:
-    """An empty database of its own on `server`."""
+def new_database(server: str, template: str = "template1") -> Iterator[str]:
+    """A database of its own on `server`: empty, or with what is in `template`."""
     name = f"test_{uuid.uuid4().hex}"
-    admin = make_engine(server).execution_options(isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
+    tell(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield server.replace("/postgres?", f"/{name}?")
     finally:
-        with admin.connect() as connection:
-            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-        admin.dispose()
+        tell(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def tell(server: str, *commands: str) -> None:
+    engine = make_engine(server).execution_options(isolation_level="AUTOCOMMIT")
+    with contextlib.closing(Store(engine)), engine.connect() as connection:
+        for command in commands:
+            connection.execute(text(command))
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +67,31 @@ def postgres() -> Iterator[str]:
         tempfile.TemporaryDirectory(prefix="downshift-pg-", ignore_cleanup_errors=True) as folder,
         postgres_server(Path(folder, "data")) as address,
     ):
+        # Nothing in it has to outlive a power cut.
+        tell(address, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off")
+        tell(address, "SELECT pg_reload_conf()")
         yield address
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Migrated once and copied for each test: the migrations have tests of their own."""
+    path = tmp_path_factory.mktemp("migrated") / "migrated.db"
+    migrate_all(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_postgresql(postgres: str) -> Iterator[str]:
+    """The name of a database that is migrated once and copied for each test."""
+    with new_database(postgres) as address:
+        migrate_all(address)
+        yield str(make_url(address).database)
+
+
+def migrate_all(address: str) -> None:
+    with contextlib.closing(Store.open(address)) as store:
+        migrate.upgrade(store.engine)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -77,12 +105,39 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 
 @pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
+def sqlite_store(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Store]:
+    """A store with all tables in it, on SQLite."""
+    path = shutil.copy(migrated_sqlite, tmp_path / "test.db")
+    with contextlib.closing(Store.open(f"sqlite:///{path}")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def postgresql_store(postgres: str, migrated_postgresql: str) -> Iterator[Store]:
+    """A store with all tables in it, on PostgreSQL."""
+    with (
+        new_database(postgres, migrated_postgresql) as address,
+        contextlib.closing(Store.open(address)) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture(params=BACKENDS)
+def store(request: pytest.FixtureRequest) -> Store:
     """A store with all tables in it, on each of the two kinds."""
-    opened = Store.open(database_url)
-    migrate.upgrade(opened.engine)
-    yield opened
-    opened.close()
+    opened: Store = request.getfixturevalue(f"{request.param}_store")
+    return opened
 
 
-__all__ = ["database_url", "new_database", "postgres", "postgres_server", "start_postgres", "store"]
+__all__ = [
+    "database_url",
+    "migrated_postgresql",
+    "migrated_sqlite",
+    "new_database",
+    "postgres",
+    "postgres_server",
+    "postgresql_store",
+    "sqlite_store",
+    "start_postgres",
+    "store",
+]

@@ -1,11 +1,11 @@
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from services.datasets import shapes
-from services.store import migrate
 from services.store.engine import Store
 from services.users import passwords
 from tests.api.service import Service
@@ -24,30 +24,22 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Migrated once and copied for each test: the migrations have tests of their own."""
-    path = tmp_path_factory.mktemp("database") / "empty.db"
-    store = Store.open(f"sqlite:///{path}")
-    migrate.upgrade(store.engine)
-    store.close()
-    return path
+@pytest.fixture
+def service(tmp_path: Path, migrated_sqlite: Path, sample: Path) -> Iterator[Service]:
+    """On SQLite, where it is by default."""
+    home = tmp_path / "home"
+    home.mkdir()
+    path = shutil.copy(migrated_sqlite, home / "downshift.db")
+    with contextlib.closing(Store.open(f"sqlite:///{path}")) as store:
+        yield Service(home, store, sample)
 
 
 @pytest.fixture
-def service(tmp_path: Path, empty_database: Path, sample: Path) -> Iterator[Service]:
-    """On SQLite."""
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "downshift.db").write_bytes(empty_database.read_bytes())
-    store = Store.open(f"sqlite:///{home}/downshift.db")
-    with contextlib.closing(store):
-        yield Service(home, store, sample)
+def service_on_postgresql(tmp_path: Path, postgresql_store: Store, sample: Path) -> Service:
+    return Service(tmp_path / "home", postgresql_store, sample)
 
 
 @pytest.fixture
 def service_on_each(tmp_path: Path, store: Store, sample: Path) -> Service:
     """On SQLite and on PostgreSQL."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return Service(home, store, sample)
+    return Service(tmp_path / "home", store, sample)

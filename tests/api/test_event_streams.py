@@ -5,8 +5,7 @@ import contextlib
 import random
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,13 +16,11 @@ from services import device_reports, lifecycle
 from services.clock import utc_now
 from services.domain.states import State
 from services.news import Watch
-from services.store import events, jobs, migrate
-from services.store.engine import Store
+from services.store import events, jobs
 from services.store.models import Job
 from tests.api.listening import Message, Server, listening, serving, until
 from tests.api.service import Service
 from tests.counting import counted
-from tests.databases import new_database
 from tests.desk import GB, gpu
 
 
@@ -162,19 +159,8 @@ def test_who_was_away_while_nobody_listened_is_told_from_the_database(service: S
         asyncio.run(listen(address))
 
 
-@pytest.fixture
-def on_postgres(postgres: str, tmp_path: Path, sample: Path) -> Iterator[Service]:
-    home = tmp_path / "home"
-    home.mkdir()
-    with new_database(postgres) as url:
-        store = Store.open(url)
-        migrate.upgrade(store.engine)
-        yield Service(home, store, sample)
-        store.close()
-
-
-def test_what_is_committed_out_of_order_is_told_in_order(on_postgres: Service) -> None:
-    service = on_postgres
+def test_what_is_committed_out_of_order_is_told_in_order(service_on_postgresql: Service) -> None:
+    service = service_on_postgresql
     one, two = service.job(), service.job()
 
     async def listen(address: str) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,11 @@ _EXAMPLES = 12  # of each operation, beside those that walk the limits of each f
 
 
 @pytest.fixture(scope="module")
-def busy_service(tmp_path_factory: pytest.TempPathFactory, empty_database: Path, sample: Path) -> Iterator[Service]:
+def busy_service(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path, sample: Path) -> Iterator[Service]:
     """Jobs in every state, with attempts, series and files, so that requests get past "there is no such job"."""
     home = tmp_path_factory.mktemp("busy") / "home"
     home.mkdir()
-    (home / "downshift.db").write_bytes(empty_database.read_bytes())
-    store = Store.open(f"sqlite:///{home}/downshift.db")
+    store = Store.open(f"sqlite:///{shutil.copy(migrated_sqlite, home / 'downshift.db')}")
     with contextlib.closing(store), pytest.MonkeyPatch.context() as patch:
         patch.setattr(events, "LONGEST_S", 0.0)  # what has happened, and then the end
         service = Service(home, store, sample, max_jobs_per_user=10_000)
@@ -111,7 +111,6 @@ _JUDGE_MORE_THAN_FORM = {
 @schema.parametrize()
 @settings(
     max_examples=_EXAMPLES,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.explicit, Phase.generate],
@@ -119,8 +118,9 @@ _JUDGE_MORE_THAN_FORM = {
 )
 def test_the_service_does_what_its_openapi_says(case: Any, busy_service: Service) -> None:
     judged = case.operation.label in _JUDGE_MORE_THAN_FORM
-    assert busy_service.get("/v1/whoami", by="admin").status_code == 200, "our own way in was closed by a request"
-    case.call_and_validate(
+    answer = case.call_and_validate(
         headers={"Authorization": f"Bearer {busy_service.tokens['admin']}"},
         excluded_checks=[positive_data_acceptance] if judged else [],
     )
+    if answer.status_code == 401:
+        assert busy_service.get("/v1/whoami", by="admin").status_code == 200, "our own way in was closed by a request"

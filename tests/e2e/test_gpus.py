@@ -39,7 +39,7 @@ def seen(box: Box) -> list[Device]:
         return list(devices.every(session))
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, nvml: FakeNvml) -> None:
     neighbour = os.getpid()
     nvml.write([FakeGpu(total_mb=8000, free_mb=700, processes=[(neighbour, 7200)])])
@@ -59,7 +59,7 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
     assert (spec.device.kind, spec.device.gpu) == ("gpu", 0)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_unchanged(
     box: Box, nvml: FakeNvml
 ) -> None:
@@ -97,7 +97,7 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
     assert second.config == first.config
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_what_goes_with_a_plan_reaches_the_trainer(box: Box, nvml: FakeNvml) -> None:
     job_id = box.submit()
     with box.store.transaction() as session:
@@ -113,7 +113,7 @@ def test_what_goes_with_a_plan_reaches_the_trainer(box: Box, nvml: FakeNvml) -> 
     assert attempt.adjustments == {"async_allocator": True, "shuffle_buffer_size": 2}
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_memory_that_stays_held_after_an_end_keeps_the_gpu_out_until_it_is_free(box: Box, nvml: FakeNvml) -> None:
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
     box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from services.store import migrate
 from services.store.engine import Store
 from tests.faults.house import House
 
@@ -12,12 +11,9 @@ MakeHouse = Callable[..., House]
 
 
 @pytest.fixture
-def make_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeHouse]:
+def make_house(tmp_path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeHouse]:
     """On SQLite: what differs between the databases is shown elsewhere."""
-    store = Store.open(f"sqlite:///{tmp_path}/test.db")
-    migrate.upgrade(store.engine)
-    yield from _houses(tmp_path, store, monkeypatch)
-    store.close()
+    yield from _houses(tmp_path, sqlite_store, monkeypatch)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import re
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain.diagnosis import diagnose
@@ -42,7 +42,6 @@ def test_colour_and_line_ends(labelled: Labelled, end: bytes, colour: int, insid
 
 
 @given(logs, st.data())
-@settings(deadline=None)
 def test_innocuous_lines_in_between(labelled: Labelled, data: st.DataObject) -> None:
     lines = labelled.log.split(b"\n")
     for _ in range(data.draw(st.integers(1, 30))):
@@ -51,7 +50,6 @@ def test_innocuous_lines_in_between(labelled: Labelled, data: st.DataObject) -> 
 
 
 @given(logs, st.integers(0, 300), st.integers(0, 300))
-@settings(deadline=None)
 def test_whatever_stands_before_and_after(labelled: Labelled, before: int, after: int) -> None:
     padding = [NOISE[index % len(NOISE)] for index in range(max(before, after))]
     log = b"\n".join([*padding[:before], labelled.log, *padding[:after]])
@@ -71,7 +69,6 @@ def test_the_name_of_the_process_before_every_line(labelled: Labelled, name: byt
 
 
 @given(logs, st.integers(1, 400))
-@settings(deadline=None)
 def test_pieces_of_any_size(labelled: Labelled, size: int) -> None:
     log = labelled.log
     pieces = (log[start : start + size] for start in range(0, len(log), size))
@@ -85,7 +82,6 @@ def test_utf_16_as_windows_redirects_it(labelled: Labelled) -> None:
 
 
 @given(logs, st.data())
-@settings(deadline=None)
 def test_a_cut_that_leaves_all_the_evidence(labelled: Labelled, data: st.DataObject) -> None:
     """From either side. What stands around the lines that it names may go, but for what the numbers were read from."""
     found = diagnose(Case(labelled.exit, [labelled.log]))
@@ -98,7 +94,6 @@ def test_a_cut_that_leaves_all_the_evidence(labelled: Labelled, data: st.DataObj
 
 
 @given(st.lists(st.one_of(st.binary(max_size=200), noise, logs.map(lambda one: one.log[:300]))), st.integers(-70, 300))
-@settings(deadline=None)
 def test_nothing_makes_it_fail(parts: list[bytes], status: int) -> None:
     found = diagnose(Case(status, parts))
     assert found.why
@@ -112,7 +107,6 @@ def test_numbers_of_any_length_are_only_numbers() -> None:
 
 
 @given(logs, st.integers(LONGEST - 50, 3 * LONGEST))
-@settings(deadline=None)
 def test_very_long_lines(labelled: Labelled, length: int) -> None:
     log = b"x" * length + b"\n" + labelled.log + b"\n" + b"y" * length
     assert answer(labelled, log) == labelled.diagnosis

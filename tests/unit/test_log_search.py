@@ -40,7 +40,7 @@ LINES = st.lists(st.sampled_from([b"", b"x", b"Error", b"a ERROR here", b"\xff\x
 
 
 @given(LINES, st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_line_is_where_it_is(log: BinaryIO, lines: list[bytes], ends: bool) -> None:
     data = b"\n".join(lines) + (b"\n" if ends else b"")
     size = fill(log, data)
@@ -57,7 +57,7 @@ def test_every_line_is_where_it_is(log: BinaryIO, lines: list[bytes], ends: bool
 
 
 @given(LINES, st.sampled_from(["error", "ERROR HERE", "größE", "x", "nothing"]), st.integers(0, 12), st.integers(1, 4))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_found_is_what_is_there(log: BinaryIO, lines: list[bytes], text: str, at: int, limit: int) -> None:
     size = fill(log, b"\n".join(lines))
     decoded = [line.decode(errors="replace") for line in lines]

@@ -272,7 +272,7 @@ def test_a_prediction_says_how_many_measurements_it_rests_on():
     assert MemoryLaw(two).predict(R50).points == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(FACTORS, COMMON, st.sampled_from([0.2, 0.5, 2.0, 5.0]), st.integers(0, 8), st.randoms(use_true_random=False))
 def test_one_absurd_point_among_many_neither_moves_the_law_nor_makes_it_unsure(factors, common, times_off, which, draw):
     points = [Point.of(plan, round(common * needs(plan, *factors))) for plan in draw.sample(SHAPES, 9)]

@@ -86,7 +86,7 @@ def test_a_long_series_costs_two_queries_and_keeps_its_spike(store: Store, job: 
     assert found[-1].step == 59_995
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     series=st.dictionaries(st.integers(0, 10**12), st.floats(-1e30, 1e30), min_size=1, max_size=30),
     max_points=st.integers(1, 12),

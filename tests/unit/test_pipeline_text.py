@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain import catalogue
@@ -166,7 +166,6 @@ def test_the_comment_of_a_removed_field_moves_to_the_block_around_it():
     assert "# squares" in comments(text)["model.ssd"]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_comment_on_any_field_stays_with_it(data):
     plain = to_text(catalogue.get("mask_rcnn_resnet50_fpn").pipeline_config(3)).splitlines()

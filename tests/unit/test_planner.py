@@ -417,7 +417,6 @@ def cases(draw):
     return asked, policy, draw(st.integers(GB // 8, 16 * GB)), draw(st.booleans())
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases())
 def test_however_often_it_fails_it_ends_never_repeats_itself_and_keeps_the_floors(case):
     asked, policy, capacity, bfloat16 = case
@@ -452,7 +451,7 @@ def histories(draw, asked, policy):
     return draw(st.lists(st.builds(Point.of, shapes, peaks, complete=st.booleans()), max_size=4))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_for_any_policy_history_devices_and_outcomes_it_ends_keeps_the_floors_and_repeats_no_failure(data):
     """A job's whole life: planned, placed on a device that should hold it, grown there, interrupted or too large."""
@@ -489,7 +488,6 @@ def test_for_any_policy_history_devices_and_outcomes_it_ends_keeps_the_floors_an
     assert answer.reason.endswith(".")
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases())
 def test_nothing_less_pulled_that_fits_is_passed_over(case):
     """Putting any one lever back to where it was asked for does not fit: no lever is pulled for nothing."""
@@ -511,7 +509,6 @@ def test_nothing_less_pulled_that_fits_is_passed_over(case):
         assert need(but(plan, micro_batch=asked.micro_batch)) > capacity
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases())
 def test_changes_tell_every_field_that_differs_and_by_which_lever(case):
     asked, policy, capacity, bfloat16 = case

@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain import catalogue
@@ -52,7 +52,6 @@ def plans_for_a_config(draw):
     return plan, start.pipeline_config(3)
 
 
-@settings(deadline=None)  # the first one reads the schema
 @given(plans_for_a_config())
 def test_applying_a_plan_twice_is_applying_it_once(case):
     plan, config = case
@@ -65,7 +64,6 @@ def test_applying_a_plan_twice_is_applying_it_once(case):
     assert apply(plan, parse(to_text(once))) == once
 
 
-@settings(deadline=None)  # the first one reads the schema
 @given(plans_for_a_config())
 def test_a_plan_comes_back_out_of_the_config_it_went_into(case):
     plan, config = case
