@@ -46,7 +46,8 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.include_router(pages.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
-    app.include_router(_v1())
+    # The prefix is given here: without one FastAPI would first work all these routes out, to look for empty paths.
+    app.include_router(_v1(), prefix="/v1")
     problems.handle_all(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_kb=settings.max_body_kb)
@@ -58,7 +59,6 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
 
 def _v1() -> APIRouter:
     router = APIRouter(
-        prefix="/v1",
         dependencies=[Depends(known_query_only)],
         responses=problems.documented(400, 401, 403, 413, 415, 429),
     )
