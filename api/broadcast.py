@@ -2,12 +2,13 @@
 
 It runs while there is somebody to tell. A stream that joins gets everything after the `position` it joined at; what
 came before that, `replay` reads. A listener that does not keep up is cut off: he comes back with the last number he
-has seen, and misses nothing.
+has seen, and misses nothing. Who would not be let in any more hears nothing more within seconds.
 """
 
 import asyncio
 import json
 import logging
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -22,11 +23,13 @@ from services.news import News, Watch, of_event
 from services.settings import Settings
 from services.store import events
 from services.store.engine import Store
+from services.users import presence
 
 __all__ = ["PAGE", "Broadcaster", "Subscription", "Told"]
 
 LOOK_EVERY_S = 0.5
 LIVE_EVERY_S = 1.0  # progress and devices
+ADMIT_EVERY_S = 2.0  # who may stay
 AWAY_S = 2.0  # between two tries while the database does not answer
 MOST_WAITING = 2000  # messages for one listener
 _REMEMBERED = 2000  # events, for those who come back
@@ -74,10 +77,13 @@ class Subscription:
         self.cut = asyncio.Event()
         self.position: int | None = None  # not before it has joined
         self.seen = 0  # what has a number up to this one is not for him any more
+        self._is_over = False
 
     def text(self, told: Told) -> bytes | None:
         """As this listener may see it; None where it is not for him."""
         news = told.news
+        if self._is_over:
+            return None
         if (self.job_id is not None and news.job_id != self.job_id) or (news.id is not None and news.id <= self.seen):
             return None
         if news.owner_id is None or self.principal.sees(news.owner_id):
@@ -89,6 +95,13 @@ class Subscription:
             self.queue.put_nowait(told)
         except asyncio.QueueFull:
             self.cut.set()
+
+    def end(self) -> None:
+        """Nothing more is for him, nor what waits already."""
+        self._is_over = True
+        while not self.queue.empty():
+            self.queue.get_nowait()
+        self.put(None)
 
 
 class Broadcaster:
@@ -178,13 +191,26 @@ class Broadcaster:
         self._recent.clear()
         self._current = ()
         self._started.set()
+        admitted = time.monotonic()
         while True:
+            if time.monotonic() >= admitted + ADMIT_EVERY_S:
+                await self._end_streams_of_the_dismissed()
+                admitted = time.monotonic()
             found = await self._patiently(watch.look)
             self._current = tuple(map(Told.of, watch.current))
             for news in found:
                 self._tell(Told.of(news))
             if not any(news.id is not None for news in found):
                 await asyncio.sleep(LOOK_EVERY_S)
+
+    async def _end_streams_of_the_dismissed(self) -> None:
+        """One query, whoever and however many they are."""
+        members = tuple(self._members)
+        asked = frozenset(member.principal for member in members)
+        admitted = await self._patiently(lambda: presence.still_in(self._store, asked))
+        for member in members:
+            if member.principal not in admitted:
+                member.end()
 
     async def _patiently(self, ask: Callable[[], T]) -> T:
         """Its answer, whenever the database gives one: listeners stay, and are told later."""

@@ -12,7 +12,9 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-__all__ = ["Message", "Server", "listening", "messages", "serving", "until"]
+from api import cookies
+
+__all__ = ["Message", "Server", "bearer", "cookie", "following", "listening", "messages", "serving", "until"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,23 @@ def serving(app: FastAPI) -> Iterator[str]:
 async def listening(
     address: str, token: str, path: str = "/v1/events", last: int | None = None
 ) -> AsyncIterator[AsyncIterator[Message]]:
-    headers = {"Authorization": f"Bearer {token}", **({} if last is None else {"Last-Event-ID": str(last)})}
+    headers = {**bearer(token), **({} if last is None else {"Last-Event-ID": str(last)})}
+    async with following(address, headers, path) as heard:
+        yield heard
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def cookie(secret: str) -> dict[str, str]:
+    return {"Cookie": f"{cookies.NAME}={secret}"}
+
+
+@contextlib.asynccontextmanager
+async def following(
+    address: str, headers: dict[str, str], path: str = "/v1/events"
+) -> AsyncIterator[AsyncIterator[Message]]:
     async with (
         httpx.AsyncClient(base_url=address, timeout=30, trust_env=False, verify=False) as client,
         client.stream("GET", path, headers=headers) as response,
