@@ -200,7 +200,6 @@ class Outcome:
     message: str
     step: int = 0  # the last step that was completed
     saved_step: int | None = None  # the step of the newest checkpoint
-    micro_batch: int | None = None  # what it trained with, where a probe chose it
     allocator: AllocatorStats = field(default_factory=AllocatorStats)
     walked_bytes: int | None = None  # the peak of a step by its graph alone, to hold against the allocator's
     host_peak_bytes: int | None = None

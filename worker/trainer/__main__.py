@@ -90,7 +90,6 @@ class Session:
                 message=ending.message,
                 step=self.progress.step,
                 saved_step=self.progress.saved_step,
-                micro_batch=self.progress.micro_batch,
                 walked_bytes=self.progress.walked_bytes,
                 allocator=self._allocator(ending),
                 host_peak_bytes=host_peak_bytes(),

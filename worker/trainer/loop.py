@@ -117,7 +117,6 @@ class Attempt:
         if chosen != self.micro_batch:
             rehearsal.split(chosen)
         self.step.settle()
-        self.progress.micro_batch = chosen
         rehearsal.report(chosen, points, spec.limit_bytes)
 
     def _warn(self) -> None:

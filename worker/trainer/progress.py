@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 class Progress:
     step: int = 0  # completed
     saved_step: int | None = None
-    micro_batch: int | None = None  # where a probe chose it
     walked_bytes: int | None = None  # what the step's graph says of its peak
     metrics: dict[str, float] = field(default_factory=dict)
     export: str | None = None
