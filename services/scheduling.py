@@ -102,6 +102,7 @@ class _Look:
     def __init__(self, session: Session, settings: Settings, now: datetime.datetime) -> None:
         self.session = session
         self.now = now
+        self._is_private = settings.private_jobs
         self.free = _free_devices(session, settings, now)
         self.rooms = {room.device_id: room for room in planning.rooms(self.free)}
         self.present = planning.rooms(planning.present_devices(session, now))
@@ -114,8 +115,15 @@ class _Look:
         return self._laws[key]
 
     @functools.cached_property
-    def holders(self) -> Mapping[str, int]:
-        return {lease.device_id: lease.job_id for lease in leases.every(self.session)}
+    def _holders(self) -> Sequence[tuple[str, int, int]]:
+        return leases.holders(self.session)
+
+    def holders(self, job: Job) -> Mapping[str, str]:
+        """What each device is busy with, as this job's owner may hear of it."""
+        return {
+            device_id: "another user's job" if self._is_private and owner_id != job.owner_id else f"job {job_id}"
+            for device_id, job_id, owner_id in self._holders
+        }
 
     def there(self, job: Job) -> list[Room]:
         """The devices that the job may be planned for; those with a problem are not waited for for ever."""
@@ -135,7 +143,7 @@ def _place(look: _Look, job: Job) -> Device | None:
     device = _holding(look, job) or _holding_if_smaller(look, job)
     if device is None:
         why = waiting.for_a_device(
-            look.free, look.there(job), look.holders, lambda room: _suits(job, room, look.law(job, room))
+            look.free, look.there(job), look.holders(job), lambda room: _suits(job, room, look.law(job, room))
         )
         _wait(job, why)
         return None

@@ -25,11 +25,12 @@ class Standing:
     running: int
     week_s: float
     lately_s: float
+    is_disabled: bool = False
 
     @property
     def hold(self) -> str | None:
         """Why none of the user's jobs may start now; None where one may."""
-        return hold(self.name, self.limits, self.running, self.week_s)
+        return hold(self.name, self.limits, self.running, self.week_s, is_disabled=self.is_disabled)
 
     @property
     def share(self) -> Share:
@@ -85,6 +86,7 @@ def _standings(
             len(running[user.id]),
             fair_share.in_week(used[user.id], running[user.id], now),
             fair_share.lately(used[user.id], running[user.id], now),
+            user.is_disabled,
         )
         for user in device_use.users(session, user_id)
     }

@@ -12,11 +12,11 @@ __all__ = ["for_a_device", "for_memory", "for_repair"]
 
 
 def for_a_device(
-    free: Sequence[Device], present: Iterable[Room], holders: Mapping[str, int], suits: Callable[[Room], bool]
+    free: Sequence[Device], present: Iterable[Room], holders: Mapping[str, str], suits: Callable[[Room], bool]
 ) -> str | None:
     """The device that would hold the job and why it does not have it yet; None where it is about to.
 
-    `holders`: the jobs that run, by device. `suits`: would the whole device hold the job?
+    `holders`: what runs, by device, as the job's owner may hear of it. `suits`: would the whole device hold the job?
     """
     here = [room for room in planning.rooms(free) if suits(room)]
     if here:
@@ -25,7 +25,7 @@ def for_a_device(
     busy = [room for room in wanted if room.device_id in holders]
     if busy:
         more = f", or for one of {len(busy) - 1} others" if len(busy) > 1 else ""
-        return f"waits for {_named(busy[0])}, busy with job {holders[busy[0].device_id]}{more}"
+        return f"waits for {_named(busy[0])}, busy with {holders[busy[0].device_id]}{more}"
     if wanted:
         return for_repair(wanted)
     return for_memory(free, planning.rooms(free))

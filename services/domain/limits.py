@@ -22,8 +22,10 @@ class Limits:
         )
 
 
-def hold(name: str, limits: Limits, running: int, week_s: float) -> str | None:
+def hold(name: str, limits: Limits, running: int, week_s: float, *, is_disabled: bool = False) -> str | None:
     """Why none of this user's jobs may start now; None where one may."""
+    if is_disabled:
+        return f"waits: the account of its owner {name} is disabled"
     hours = week_s / 3600
     if limits.device_hours_week is not None and hours >= limits.device_hours_week:
         return (

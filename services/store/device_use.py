@@ -49,10 +49,12 @@ class Holder:
     max_queued: int | None
     max_running: int | None
     device_hours_week: float | None
+    is_disabled: bool
 
 
 def users(session: Session, user_id: int | None = None) -> Sequence[Holder]:
-    query = select(User.id, User.name, User.max_queued, User.max_running, User.device_hours_week)
+    limits = (User.max_queued, User.max_running, User.device_hours_week)
+    query = select(User.id, User.name, *limits, User.disabled_at.is_not(None))
     if user_id is not None:
         query = query.where(User.id == user_id)
     return [Holder(*row) for row in session.execute(query)]

@@ -8,9 +8,9 @@ from sqlalchemy import CursorResult, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from services.store.models import Lease
+from services.store.models import Job, Lease
 
-__all__ = ["AlreadyLeased", "every", "held", "of_host", "of_job", "release", "renew", "take"]
+__all__ = ["AlreadyLeased", "every", "held", "holders", "of_host", "of_job", "release", "renew", "take"]
 
 
 class AlreadyLeased(Exception):
@@ -42,6 +42,12 @@ def release(session: Session, job_id: int, token: str) -> None:
 
 def every(session: Session) -> Sequence[Lease]:
     return session.scalars(select(Lease)).all()
+
+
+def holders(session: Session) -> Sequence[tuple[str, int, int]]:
+    """Each leased device with its job and that job's owner."""
+    rows = session.execute(select(Lease.device_id, Job.id, Job.owner_id).join(Job, Job.id == Lease.job_id))
+    return [(device_id, job_id, owner_id) for device_id, job_id, owner_id in rows]
 
 
 def of_host(session: Session, host: str) -> Sequence[Lease]:

@@ -1,5 +1,6 @@
 """Which job starts where, on both databases; and several processes at once."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from services import planning
+from services import planning, queries, submission
 from services.domain.contract import Reason
 from services.domain.endings import Diagnosis
 from services.domain.memory import MemoryLaw, Prediction
@@ -18,6 +19,7 @@ from services.domain.plans import Plan, Precision
 from services.domain.states import State
 from services.scheduling import Claim
 from services.store.models import Device, Event, Job, Lease, Measurement
+from services.users import directory
 from tests.desk import GB, MB, Desk, ago, gpu, slot
 
 ROOT = Path(__file__).parents[2]
@@ -461,3 +463,39 @@ def test_a_look_at_a_long_queue_takes_no_time(desk: Desk) -> None:
     began = time.monotonic()
     assert desk.claim() is None
     assert time.monotonic() - began < 2.0
+
+
+def test_jobs_of_a_disabled_account_wait_and_say_so(desk: Desk) -> None:
+    desk.slots(4000, 4000)
+    running = desk.claimed()
+    held = desk.submit()
+    other = desk.user("other")
+    theirs = submission.submit(desk.store, desk.settings, other, desk.request(priority=-1)).job_id
+    directory.change(desk.store, desk.admin, "owner", {"disabled": True})
+    [claim] = claim_all(desk)
+    assert claim.job_id == theirs
+    assert desk.job(running.job_id).state == State.RUNNING
+    desk.end(claim, Reason.COMPLETED)
+    assert desk.claim() is None
+    waits = "waits: the account of its owner owner is disabled"
+    assert queries.show_job(desk.store, desk.settings, desk.admin, held)["reason"] == waits
+    [shown] = queries.list_queue(desk.store, desk.settings, desk.admin, 10)["items"]
+    assert (shown["id"], shown["reason"]) == (held, waits)
+    directory.change(desk.store, desk.admin, "owner", {"disabled": False})
+    assert [claim.job_id for claim in claim_all(desk)] == [held]
+
+
+@pytest.mark.parametrize("is_private", [False, True])
+def test_where_jobs_are_private_a_reason_names_none_of_another_user(desk: Desk, is_private: bool) -> None:
+    desk.settings = dataclasses.replace(desk.settings, private_jobs=is_private)
+    desk.slots(1000, 64_000)
+    other = desk.user("other")
+    large = desk.request(device={"min_memory_mb": 64_000})
+    theirs = submission.submit(desk.store, desk.settings, other, large).job_id
+    assert desk.claim() is not None
+    waiting = [desk.submit(device={"min_memory_mb": 64_000})]
+    waiting.append(submission.submit(desk.store, desk.settings, other, large).job_id)
+    assert desk.claim() is None
+    named = f"waits for slot 1 (box/cpu-1, 62.5 GB), busy with job {theirs}"
+    hidden = "waits for slot 1 (box/cpu-1, 62.5 GB), busy with another user's job"
+    assert [desk.job(job_id).reason for job_id in waiting] == [hidden if is_private else named, named]
