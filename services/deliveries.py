@@ -2,6 +2,7 @@
 
 import datetime
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from services import storable
@@ -9,7 +10,7 @@ from services.clock import utc_now
 from services.domain.standard_webhooks import RETRIES_S
 from services.store import webhooks
 from services.store.engine import Store
-from services.store.models import Webhook
+from services.store.models import Delivery, Webhook
 
 __all__ = ["Answer", "Parcel", "note", "take_due"]
 
@@ -17,14 +18,17 @@ _TAKEN = datetime.timedelta(minutes=2)  # a worker that dies with a parcel in ha
 _PATIENCE = datetime.timedelta(days=5)  # with a webhook that never answers well
 _KEPT = datetime.timedelta(days=30)
 _FORGOTTEN_AT_ONCE = 500
+_LOOKED_AT = 100
 _GONE = 410
 _LONGEST_ERROR = 500
+NONE_IN_HAND: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True)
 class Parcel:
     delivery_id: int
     webhook_id: int
+    user_id: int  # whose webhook it is
     url: str
     secret: str
     message_id: str
@@ -43,26 +47,42 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300
 
 
-def take_due(store: Store, limit: int) -> list[Parcel]:
-    """What is to be sent now; nobody else takes it for the next minutes."""
+def take_due(store: Store, limit: int, of_one_user: int, left: Mapping[int, int] = NONE_IN_HAND) -> list[Parcel]:
+    """What is to be sent now; nobody else takes it for the next minutes.
+
+    Of each user's messages so many at most; of those in `left`, as many as it says.
+    """
     now = utc_now()
     with store.reading() as session:  # without the write lock: mostly there is nothing
         if not webhooks.any_due(session, now):
             return []
-    taken = []
+    room = dict(left)
+    taken: list[Parcel] = []
     with store.transaction() as session:
-        for delivery, webhook in webhooks.due(session, now, limit):
-            if webhook.disabled_at is not None:
-                delivery.next_at, delivery.error = None, "the webhook was disabled"
+        busy = [user_id for user_id, more in left.items() if more <= 0]
+        for delivery, webhook, is_owner_disabled in webhooks.due(session, now, _LOOKED_AT, besides=busy):
+            if webhook.disabled_at is not None or is_owner_disabled:
+                what = "account of its owner" if is_owner_disabled else "webhook"
+                delivery.next_at, delivery.error = None, f"the {what} was disabled"
                 continue
-            delivery.next_at = now + _TAKEN
-            taken.append(
-                Parcel(
-                    delivery.id, webhook.id, webhook.url, webhook.secret, delivery.message_id, delivery.body.encode()
-                )
-            )
+            room[webhook.user_id] = room.get(webhook.user_id, of_one_user) - 1
+            if room[webhook.user_id] >= 0 and len(taken) < limit:
+                delivery.next_at = now + _TAKEN
+                taken.append(_parcel(delivery, webhook))
         webhooks.forget_before(session, now - _KEPT, _FORGOTTEN_AT_ONCE)
     return taken
+
+
+def _parcel(delivery: Delivery, webhook: Webhook) -> Parcel:
+    return Parcel(
+        delivery.id,
+        webhook.id,
+        webhook.user_id,
+        webhook.url,
+        webhook.secret,
+        delivery.message_id,
+        delivery.body.encode(),
+    )
 
 
 def note(store: Store, parcel: Parcel, answer: Answer) -> None:

@@ -11,7 +11,9 @@ import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Self
 from urllib.parse import urlsplit
 
 from services import deliveries
@@ -21,11 +23,11 @@ from services.domain.public_addresses import is_public
 from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
 
-__all__ = ["Refused", "Sender", "deliver_due", "deliver_regularly", "send"]
+__all__ = ["Office", "Refused", "Sender", "deliver_regularly", "send"]
 
 _TIMEOUT_S = 10.0
 _AT_ONCE = 8
-_BATCH = 32
+_OF_ONE_USER = 2
 _log = logging.getLogger(__name__)
 
 
@@ -34,27 +36,69 @@ class Refused(OSError):
 
 
 def deliver_regularly(store: Store, settings: Settings, stopped: threading.Event) -> None:
-    while not stopped.wait(settings.poll_s):
+    with Office(store, settings) as office:
+        while not stopped.is_set():
+            try:
+                while office.send_due() and not stopped.is_set():
+                    pass
+            except StoreUnavailable as error:
+                _log.warning("the database is away: %s", error)
+            except Exception:
+                _log.exception("messages to webhooks could not be sent; the next try is in %s s", settings.poll_s)
+            office.wait(settings.poll_s)
+
+
+class Office:
+    """Sends several messages at once, few of them one user's: receivers that let one wait hold nobody else up."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook")
+        self._in_hand: Counter[int] = Counter()  # by user
+        self._lock = threading.Lock()
+        self._is_freed = threading.Event()  # a hand, since the last look
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """What is under way is sent."""
+        self._pool.shutdown()
+
+    def send_due(self) -> int:
+        """Begin to send what is due, as far as there are hands for it; returns how many messages that was."""
+        self._is_freed.clear()
+        with self._lock:
+            free = _AT_ONCE - self._in_hand.total()
+            left = {user_id: _OF_ONE_USER - count for user_id, count in self._in_hand.items()}
+        parcels = deliveries.take_due(self._store, free, _OF_ONE_USER, left) if free else []
+        for parcel in parcels:
+            with self._lock:
+                self._in_hand[parcel.user_id] += 1
+            self._pool.submit(self._deliver, parcel)
+        return len(parcels)
+
+    def wait(self, seconds: float) -> None:
+        """Until a message is out of hand; at most so long."""
+        self._is_freed.wait(seconds)
+
+    def _deliver(self, parcel: Parcel) -> None:
         try:
-            while deliver_due(store, settings) and not stopped.is_set():
-                pass
+            answer = send(parcel, self._settings.webhook_private)
+            deliveries.note(self._store, parcel, answer)
+            if not answer.is_good:
+                _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
         except StoreUnavailable as error:
-            _log.warning("the database is away: %s", error)
+            _log.warning(
+                "webhook %s: what came of a message was not noted, it is sent again: %s", parcel.webhook_id, error
+            )
         except Exception:
-            _log.exception("messages to webhooks could not be sent; the next try is in %s s", settings.poll_s)
-
-
-def deliver_due(store: Store, settings: Settings) -> int:
-    """Send what is due; returns how many messages that was."""
-    parcels = deliveries.take_due(store, _BATCH)
-    if parcels:
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook") as pool:
-            answers = pool.map(lambda parcel: send(parcel, settings.webhook_private), parcels)
-            for parcel, answer in zip(parcels, answers, strict=True):
-                deliveries.note(store, parcel, answer)
-                if not answer.is_good:
-                    _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
-    return len(parcels)
+            _log.exception("webhook %s: a message was not sent; it is tried again", parcel.webhook_id)
+        finally:
+            with self._lock:
+                self._in_hand -= Counter([parcel.user_id])
+            self._is_freed.set()
 
 
 def send(parcel: Parcel, allow_private: bool) -> Answer:

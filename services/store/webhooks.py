@@ -1,12 +1,12 @@
 """Webhooks and what is to be sent to them: SQL."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from services.store.models import Delivery, Webhook
+from services.store.models import Delivery, User, Webhook
 
 __all__ = [
     "add",
@@ -76,17 +76,21 @@ def any_due(session: Session, now: datetime.datetime) -> bool:
     return session.scalar(select(Delivery.id).where(Delivery.next_at <= now).limit(1)) is not None
 
 
-def due(session: Session, now: datetime.datetime, limit: int) -> Sequence[tuple[Delivery, Webhook]]:
-    """Messages whose time has come, the oldest first; those that another worker has in hand are left to it."""
+def due(
+    session: Session, now: datetime.datetime, limit: int, besides: Collection[int] = ()
+) -> Sequence[tuple[Delivery, Webhook, bool]]:
+    """Messages whose time has come, the oldest first, and whether the account of their webhook's owner is disabled;
+    those that another worker has in hand are left to it. `besides`: users whose messages wait."""
     rows = session.execute(
-        select(Delivery, Webhook)
+        select(Delivery, Webhook, User.disabled_at.is_not(None))
         .join(Webhook, Webhook.id == Delivery.webhook_id)
-        .where(Delivery.next_at <= now)
+        .join(User, User.id == Webhook.user_id)
+        .where(Delivery.next_at <= now, Webhook.user_id.not_in(besides))
         .order_by(Delivery.next_at, Delivery.id)
         .limit(limit)
         .with_for_update(of=Delivery, skip_locked=True)
     )
-    return [(delivery, webhook) for delivery, webhook in rows]
+    return [(delivery, webhook, is_disabled) for delivery, webhook, is_disabled in rows]
 
 
 def lock_delivery(session: Session, delivery_id: int) -> Delivery | None:

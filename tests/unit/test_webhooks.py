@@ -1,17 +1,10 @@
 """Owners are told what becomes of their jobs: once it is true, signed, again where it failed, and nobody else is."""
 
-import base64
-import contextlib
 import dataclasses
 import datetime
-import hashlib
-import hmac
 import json
 import socket
-import threading
-import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -23,54 +16,18 @@ from services.domain.contract import Reason
 from services.domain.states import State
 from services.errors import Conflict, Invalid, NotFound, TooMany
 from services.store.models import Delivery, Webhook
+from services.users import directory
 from tests.desk import GB, Desk, ago
+from tests.receiver import Receiver, receiving, verify
 from worker import webhooks as sending
 
 ALL = ["job.succeeded", "job.failed", "job.replanned"]
 
 
-class Receiver:
-    """A web server that keeps what it gets, and answers as it is told to."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[dict[str, str], bytes]] = []
-        self.paths: list[str] = []
-        self.status, self.headers, self.delay_s = 200, {}, 0.0
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
-                receiver.paths.append(self.path)
-                time.sleep(receiver.delay_s)
-                with contextlib.suppress(OSError):
-                    self.send_response(receiver.status)
-                    for name, value in receiver.headers.items():
-                        self.send_header(name, value)
-                    self.end_headers()
-
-            do_GET = do_POST
-
-            def log_message(self, *rest: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook?team=1"
-
-    def messages(self) -> list[dict[str, Any]]:
-        return [json.loads(body) for _, body in self.got]
-
-
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    made = Receiver()
-    thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.server.shutdown()
-    thread.join()
-    made.server.server_close()
+    with receiving() as made:
+        yield made
 
 
 @pytest.fixture
@@ -82,30 +39,25 @@ def open_desk(desk: Desk) -> Desk:
 
 
 def hook(desk: Desk, url: str, kinds: list[str] = ALL, by: Principal | None = None) -> tuple[int, str]:
-    made, secret = webhooks.create(desk.store, desk.settings, by or desk.owner, url, kinds)
-    return made["id"], secret
+    made = webhooks.create(desk.store, desk.settings, by or desk.owner, url, kinds)
+    assert made.secret is not None
+    return made.body["id"], made.secret
 
 
 def deliver(desk: Desk) -> int:
-    return sending.deliver_due(desk.store, desk.settings)
+    """All that is due; returns how many messages that was."""
+    total = 0
+    while True:
+        with sending.Office(desk.store, desk.settings) as office:
+            taken = office.send_due()
+        if not taken:
+            return total
+        total += taken
 
 
 def sent(desk: Desk) -> Delivery:
     [delivery] = desk.rows(Delivery)
     return delivery
-
-
-def verify(secret: str, headers: dict[str, str], body: bytes) -> None:
-    """As the specification describes it, written apart from what signs."""
-    assert secret.startswith("whsec_")
-    key = base64.standard_b64decode(secret[len("whsec_") :])
-    assert 24 <= len(key) <= 64
-    assert abs(time.time() - int(headers["webhook-timestamp"])) < 300
-    content = b".".join([headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body])
-    expected = base64.standard_b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
-    version, _, signature = headers["webhook-signature"].partition(",")
-    assert version == "v1"
-    assert hmac.compare_digest(signature, expected)
 
 
 def test_the_specification_s_own_example_is_signed_as_it_says() -> None:
@@ -119,8 +71,8 @@ def test_the_specification_s_own_example_is_signed_as_it_says() -> None:
 
 
 def test_a_job_that_succeeds_is_told_to_its_owner(open_desk: Desk, receiver: Receiver) -> None:
-    _, secret = hook(open_desk, receiver.url)
-    hook(open_desk, f"{receiver.url}&other=1", by=open_desk.user("other"))
+    _, secret = hook(open_desk, receiver.url())
+    hook(open_desk, f"{receiver.url()}&other=1", by=open_desk.user("other"))
     claim = open_desk.claimed()
     assert deliver(open_desk) == 0
     open_desk.end(claim, Reason.COMPLETED)
@@ -141,7 +93,7 @@ def test_a_job_that_succeeds_is_told_to_its_owner(open_desk: Desk, receiver: Rec
 
 
 def test_a_new_plan_is_told_with_its_changes_and_their_reasons(open_desk: Desk, receiver: Receiver) -> None:
-    hook(open_desk, receiver.url)
+    hook(open_desk, receiver.url())
     claim = open_desk.claimed()
     open_desk.ran_out(claim, 3 * GB)
     deliver(open_desk)
@@ -154,7 +106,7 @@ def test_a_new_plan_is_told_with_its_changes_and_their_reasons(open_desk: Desk, 
 
 
 def test_a_failure_is_told_also_where_the_job_never_started(open_desk: Desk, receiver: Receiver) -> None:
-    hook(open_desk, receiver.url)
+    hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.BAD_CONFIG)
     job = open_desk.submit(policy={"levers": [], "plan_ahead": True}, image_size=[1536, 1536])
     assert open_desk.job(job).state == State.FAILED
@@ -165,14 +117,14 @@ def test_a_failure_is_told_also_where_the_job_never_started(open_desk: Desk, rec
 
 
 def test_only_what_is_wanted_is_told(open_desk: Desk, receiver: Receiver) -> None:
-    hook(open_desk, receiver.url, ["job.failed"])
+    hook(open_desk, receiver.url(), ["job.failed"])
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     assert deliver(open_desk) == 0
 
 
 def test_what_did_not_happen_after_all_is_not_told(open_desk: Desk, receiver: Receiver) -> None:
     """The message is part of the transaction."""
-    hook(open_desk, receiver.url)
+    hook(open_desk, receiver.url())
     claim = open_desk.claimed()
     open_desk.set("leases", token="'another'")
     open_desk.end(claim, Reason.COMPLETED)
@@ -184,7 +136,7 @@ def make_due(desk: Desk) -> None:
 
 
 def test_what_failed_is_sent_again_later_and_later_as_the_same_message(open_desk: Desk, receiver: Receiver) -> None:
-    _, secret = hook(open_desk, receiver.url)
+    _, secret = hook(open_desk, receiver.url())
     receiver.status = 500
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     waits = []
@@ -211,7 +163,7 @@ def test_what_failed_is_sent_again_later_and_later_as_the_same_message(open_desk
 
 
 def test_after_the_last_try_it_is_given_up(open_desk: Desk, receiver: Receiver) -> None:
-    hook(open_desk, receiver.url)
+    hook(open_desk, receiver.url())
     receiver.status = 500
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     open_desk.set("deliveries", tries=len(standard_webhooks.RETRIES_S))
@@ -220,8 +172,8 @@ def test_after_the_last_try_it_is_given_up(open_desk: Desk, receiver: Receiver) 
 
 
 def test_redirects_are_not_followed(open_desk: Desk, receiver: Receiver) -> None:
-    hook(open_desk, receiver.url)
-    receiver.status, receiver.headers = 302, {"Location": receiver.url.replace("hook", "elsewhere")}
+    hook(open_desk, receiver.url())
+    receiver.status, receiver.headers = 302, {"Location": receiver.url().replace("hook", "elsewhere")}
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     deliver(open_desk)
     assert receiver.paths == ["/hook?team=1"]
@@ -231,7 +183,7 @@ def test_redirects_are_not_followed(open_desk: Desk, receiver: Receiver) -> None
 
 def test_one_that_is_slow_is_late(open_desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "_TIMEOUT_S", 0.2)
-    hook(open_desk, receiver.url)
+    hook(open_desk, receiver.url())
     receiver.delay_s = 1.0
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     deliver(open_desk)
@@ -243,7 +195,7 @@ def test_one_that_is_not_there_holds_up_nobody(open_desk: Desk, receiver: Receiv
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         hook(open_desk, f"http://127.0.0.1:{nobody.getsockname()[1]}/")
-        hook(open_desk, receiver.url)
+        hook(open_desk, receiver.url())
         open_desk.end(open_desk.claimed(), Reason.COMPLETED)
         assert deliver(open_desk) == 2
     assert len(receiver.got) == 1
@@ -252,17 +204,31 @@ def test_one_that_is_not_there_holds_up_nobody(open_desk: Desk, receiver: Receiv
     assert there.sent_at is not None
 
 
+def test_one_user_s_messages_leave_room_for_the_others(open_desk: Desk) -> None:
+    other = open_desk.user("other")
+    theirs, _ = hook(open_desk, "http://127.0.0.1/", by=other)
+    own, _ = hook(open_desk, "http://127.0.0.1/")
+    for _ in range(150):  # more than are looked at in one go
+        webhooks.test(open_desk.store, other, theirs)
+    webhooks.test(open_desk.store, open_desk.owner, own)
+    first = deliveries.take_due(open_desk.store, 8, 2)
+    assert [parcel.webhook_id for parcel in first] == [theirs] * 2
+    assert [parcel.webhook_id for parcel in deliveries.take_due(open_desk.store, 6, 2, {other.user_id: 0})] == [own]
+    assert len(deliveries.take_due(open_desk.store, 6, 2, {other.user_id: 1})) == 1
+    assert len(deliveries.take_due(open_desk.store, 1, 2)) == 1
+
+
 def test_two_workers_do_not_send_the_same(open_desk: Desk, receiver: Receiver) -> None:
-    hook(open_desk, receiver.url)
+    hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
-    assert len(deliveries.take_due(open_desk.store, 10)) == 1
-    assert deliveries.take_due(open_desk.store, 10) == []
+    assert len(deliveries.take_due(open_desk.store, 10, 2)) == 1
+    assert deliveries.take_due(open_desk.store, 10, 2) == []
     make_due(open_desk)  # the first one died with it in hand
     assert deliver(open_desk) == 1
 
 
 def test_one_that_is_gone_or_fails_for_days_is_disabled(open_desk: Desk, receiver: Receiver) -> None:
-    number, _ = hook(open_desk, receiver.url)
+    number, _ = hook(open_desk, receiver.url())
     receiver.status = 410
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     deliver(open_desk)
@@ -327,7 +293,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_called(
 ) -> None:
     number, _ = hook(desk, f"http://{host}:{receiver.server.server_port}/")
     webhooks.test(desk.store, desk.owner, number)
-    [parcel] = deliveries.take_due(desk.store, 1)
+    [parcel] = deliveries.take_due(desk.store, 1, 2)
     # From here on: nothing but the sending, and nothing that connects.
     if address is not None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -344,7 +310,7 @@ def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, mo
     """A name that is looked up twice can lead to two places."""
     number, _ = hook(desk, "http://hooks.example/")
     webhooks.test(desk.store, desk.owner, number)
-    [parcel] = deliveries.take_due(desk.store, 1)
+    [parcel] = deliveries.take_due(desk.store, 1, 2)
     looked_up, called = [], []
 
     def look_up(host: str, *args: Any, **options: Any) -> Any:
@@ -363,6 +329,15 @@ def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, mo
 
 
 # Whose they are
+
+
+def test_nothing_is_sent_for_one_whose_account_is_disabled(open_desk: Desk, receiver: Receiver) -> None:
+    hook(open_desk, receiver.url())
+    open_desk.end(open_desk.claimed(), Reason.COMPLETED)
+    directory.change(open_desk.store, open_desk.admin, "owner", {"disabled": True})
+    assert deliver(open_desk) == 0
+    assert receiver.got == []
+    assert (sent(open_desk).next_at, sent(open_desk).error) == (None, "the account of its owner was disabled")
 
 
 def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
@@ -387,9 +362,9 @@ def test_there_is_a_limit(desk: Desk) -> None:
 
 
 def test_removed_it_takes_what_was_to_be_sent_with_it(open_desk: Desk, receiver: Receiver) -> None:
-    number, _ = hook(open_desk, receiver.url)
+    number, _ = hook(open_desk, receiver.url())
     webhooks.test(open_desk.store, open_desk.owner, number)
-    [parcel] = deliveries.take_due(open_desk.store, 1)
+    [parcel] = deliveries.take_due(open_desk.store, 1, 2)
     webhooks.remove(open_desk.store, open_desk.owner, number)
     deliveries.note(open_desk.store, parcel, deliveries.Answer(200))  # it was under way: no harm
     assert open_desk.rows(Delivery) == []

@@ -1,0 +1,60 @@
+"""Certificates for tests, made on the spot: an authority, and what it signs."""
+
+import datetime
+import ipaddress
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+__all__ = ["Authority"]
+
+Key = ec.EllipticCurvePrivateKey
+_DAY = datetime.timedelta(days=1)
+
+
+class Authority:
+    """Nobody trusts it who is not told to: `file` is what to trust."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority of a test")])
+        own = self._signed(self._name, self._key).add_extension(x509.BasicConstraints(True, None), critical=True)
+        self.file = folder / "authority.pem"
+        self.file.write_bytes(own.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+
+    def certificate(self, name: str, last_day: int = 1) -> Path:
+        """For a host's name or address: key and certificate in one file, good until so many days from now."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a server of a test")])
+        made = self._signed(subject, key, last_day).add_extension(x509.SubjectAlternativeName([_named(name)]), False)
+        path = self._folder / f"{name}{last_day}.pem"
+        path.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+            + made.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        )
+        return path
+
+    def _signed(self, subject: x509.Name, key: Key, last_day: int = 1) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - 9 * _DAY)
+            .not_valid_after(now + last_day * _DAY)
+        )
+
+
+def _named(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
