@@ -48,6 +48,9 @@ def main() -> int:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Whoever is not named could call himself anybody.
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=settings.proxies,
         timeout_graceful_shutdown=_FINISH_S,
     )
     Server(config).run()

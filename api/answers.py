@@ -406,7 +406,10 @@ class Webhook(BaseModel):
 
 
 class NewWebhook(Webhook):
-    secret: str = Field(description="signs what is sent to it; shown once", examples=["whsec_…"])
+    secret: str | None = Field(
+        description="signs what is sent to it; shown once, so null where an Idempotency-Key is replayed",
+        examples=["whsec_…"],
+    )
 
 
 class Webhooks(BaseModel):

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _COUNT = 2**31 - 1
+_PRIORITY = "higher goes first; above 0 only admins may go"
 
 # Neither database keeps a NUL in a text, and a name is one line.
 Text = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]
@@ -100,7 +101,7 @@ class JobFields(Body):
         default=None, description="a complete pipeline.config of your own, instead of a model", examples=[None]
     )
     policy: PolicyBody | None = None
-    priority: int = Field(default=0, ge=-100, le=100, description="higher goes first")
+    priority: int = Field(default=0, ge=-100, le=100, description=_PRIORITY)
     device: DeviceBody | None = None
 
 
@@ -155,7 +156,9 @@ class EditBody(Body):
 
     name: Line = Field(default="", examples=["cones, second try"], json_schema_extra=_without_default)
     notes: Text = Field(default="", examples=["for the meeting on Friday"], json_schema_extra=_without_default)
-    priority: int = Field(default=0, ge=-100, le=100, examples=[5], json_schema_extra=_without_default)
+    priority: int = Field(
+        default=0, ge=-100, le=100, description=_PRIORITY, examples=[-5], json_schema_extra=_without_default
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
-from api.rate import Rate
+from api.rate import Logins
 from services.accounts import Principal
 from services.errors import Fault, Invalid, Unauthenticated
 from services.settings import Settings
 from services.store.engine import Store
 
-__all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId", "known_query_only"]
+__all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId", "address_of", "known_query_only"]
 
 LARGEST_ID = 2**53 - 1  # what JavaScript can count to
 
@@ -20,8 +20,12 @@ LARGEST_ID = 2**53 - 1  # what JavaScript can count to
 class Context:
     settings: Settings
     store: Store
-    logins: Rate = field(default_factory=lambda: Rate(10))  # by address and name: nobody tries all the passwords
-    logins_by_address: Rate = field(default_factory=lambda: Rate(60))
+    logins: Logins = field(default_factory=Logins)
+
+
+def address_of(request: Request) -> str:
+    """Where it comes from; of a proxy that is trusted, for whom it asks."""
+    return request.client.host if request.client else ""
 
 
 def _context(request: Request) -> Context:

@@ -1,12 +1,13 @@
 """How much one client may ask in a minute. Counted in this process: two of them let through twice as much."""
 
+import ipaddress
 import threading
 import time
 from collections.abc import Callable, Hashable
 
 from services.errors import TooFast
 
-__all__ = ["Rate"]
+__all__ = ["Logins", "Rate"]
 
 _MOST_KEYS = 10_000
 
@@ -33,3 +34,30 @@ class Rate:
             if len(self._full_at) >= _MOST_KEYS:
                 self._full_at = {other: at for other, at in self._full_at.items() if at > now}
             self._full_at[key] = full_at
+
+
+class Logins:
+    """How often passwords and tokens may be tried: nobody tries them all, from one place or from many."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._by_address_and_name = Rate(10, clock)
+        self._by_address = Rate(60, clock)
+        # So many that whoever wants to keep somebody out with it needs several addresses.
+        self._by_name = Rate(60, clock)
+
+    def take(self, address: str, name: str, what: str = "log-ins") -> None:
+        """`name`: "" where it is not said. Raises TooFast."""
+        network = _network(address)
+        self._by_address.take(network, what)
+        self._by_address_and_name.take((network, name), what)
+        if name:
+            self._by_name.take(name, what)
+
+
+def _network(address: str) -> str:
+    """Whoever has one address of IPv6 has 2 to the power of 64."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address

@@ -32,9 +32,10 @@ __all__ = [
     "Principal",
     "Role",
     "Scope",
+    "add_user",
     "allowed",
     "authenticate",
-    "check_name",
+    "checked",
     "create_user",
     "digest_of",
     "ensure_admin",
@@ -243,23 +244,31 @@ def create_user(
     Without a password the user cannot log in, but with a token.
     """
     principal.require(Scope.ADMIN)
-    check_name(name)
-    kept = None if password is None else passwords.keep(password, name)
-    now = utc_now()
+    kept = checked(name, password)
     with store.transaction() as session:
-        user = accounts.add_user(session, name, role, now)
-        if user is None:
-            raise Conflict("name_taken", f"there is a user called {name!r} already")
-        user.password = kept
-        user.max_queued, user.max_running = limits.max_queued, limits.max_running
-        user.device_hours_week = limits.device_hours_week
-        audit.add(session, principal.user_id, "user.create", f"user {name}", now, role=str(role))
-        return user.id
+        return add_user(session, principal, name, role, kept, limits).id
 
 
-def check_name(name: str) -> None:
-    """Raises Invalid."""
+def add_user(
+    session: Session, principal: Principal, name: str, role: Role, password: str | None, limits: Limits
+) -> User:
+    """`password`: as it is kept. Raises Conflict("name_taken")."""
+    now = utc_now()
+    user = accounts.add_user(session, name, role, now)
+    if user is None:
+        raise Conflict("name_taken", f"there is a user called {name!r} already")
+    user.password = password
+    user.max_queued, user.max_running = limits.max_queued, limits.max_running
+    user.device_hours_week = limits.device_hours_week
+    session.flush()
+    audit.add(session, principal.user_id, "user.create", f"user {name}", now, role=str(role))
+    return user
+
+
+def checked(name: str, password: str | None) -> str | None:
+    """What to keep of the password of a new user. Raises Invalid, also for a name that will not do."""
     if not NAME.fullmatch(name):
         raise Invalid([Fault("name", "small letters, digits and . _ @ - in it, 64 at most, a letter or digit first")])
     if name in (LOCAL, "me"):
         raise Invalid([Fault("name", f"{name!r} has a meaning of its own here: take another")])
+    return None if password is None else passwords.keep(password, name)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from services import planning
+from services import planning, quota
+from services.accounts import Principal
 from services.clock import utc_now
 from services.domain import planner
 from services.domain.memory import MemoryLaw
@@ -18,8 +19,9 @@ from services.store.engine import Store
 __all__ = ["estimate"]
 
 
-def estimate(store: Store, settings: Settings, request: Mapping[str, Any]) -> dict[str, Any]:
+def estimate(store: Store, settings: Settings, principal: Principal, request: Mapping[str, Any]) -> dict[str, Any]:
     """The first plan, what each device would make of it, and what would follow. Raises Invalid as submitting does."""
+    quota.check_priority(principal, request.get("priority") or 0)
     prepared = prepare(settings, request)
     with store.reading() as session:
         first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, utc_now())

@@ -70,10 +70,15 @@ def clone(
     changes: Mapping[str, Any],
     idempotency_key: str | None = None,
 ) -> Submitted:
-    """A new job with the same request, `changes` merged into it one level deep."""
+    """A new job with the same request, `changes` merged into it one level deep.
+
+    A priority that is not the caller's to give is not taken over.
+    """
     with store.reading() as session:
         job = queries.visible_job(session, principal, job_id)
         request = {**job.request, "name": f"{job.name} (copy)"[:128]}
+    if not principal.is_admin and (request.get("priority") or 0) > quota.USUAL_PRIORITY:
+        request["priority"] = quota.USUAL_PRIORITY
     for name, value in changes.items():
         inner = request.get(name)
         request[name] = {**inner, **value} if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
@@ -83,7 +88,10 @@ def clone(
 def edit(
     store: Store, principal: Principal, job_id: int, changes: Mapping[str, Any], if_match: int | None = None
 ) -> None:
-    """Change name, notes or priority. `if_match`: the version that the caller has seen; another one is a Conflict."""
+    """Change name, notes or priority. `if_match`: the version that the caller has seen; another one is a Conflict.
+
+    Raises Invalid for a priority that is not the caller's to give.
+    """
     with store.transaction() as session:
         job = _own(session, principal, job_id)
         if if_match is not None and if_match != job.version:
@@ -91,6 +99,7 @@ def edit(
         wanted = {name: value for name, value in changes.items() if name in _EDITABLE}
         if "priority" in wanted and job.state in FINAL:
             raise Conflict("wrong_state", f"the job is {job.state}: its priority does not matter any more")
+        quota.check_priority(principal, wanted.get("priority", quota.USUAL_PRIORITY), job.priority)
         for name, value in wanted.items():
             setattr(job, name, value)
         job.version += 1

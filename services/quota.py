@@ -1,15 +1,19 @@
-"""How many jobs a user may have waiting. What may run is decided where jobs start (`services.standing`)."""
+"""How many jobs a user may have waiting, and how far ahead. What may run is decided where jobs start
+(`services.standing`)."""
 
 from sqlalchemy.orm import Session
 
+from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.states import State
-from services.errors import LimitReached
+from services.errors import Fault, Invalid, LimitReached
 from services.settings import Settings
 from services.standing import of_user
 from services.store import device_use, jobs
 
-__all__ = ["require_room"]
+__all__ = ["USUAL_PRIORITY", "check_priority", "require_room"]
+
+USUAL_PRIORITY = 0  # above it nobody goes by himself: who came first would be who says the highest number
 
 
 def require_room(session: Session, settings: Settings, user_id: int, *, is_new: bool = True) -> None:
@@ -30,3 +34,9 @@ def require_room(session: Session, settings: Settings, user_id: int, *, is_new: 
             f"{queued} jobs of {owner.name} wait in the queue, and {owner.limits.max_queued} is the limit: "
             f"cancel one, or wait until one has started"
         )
+
+
+def check_priority(principal: Principal, priority: int, until_now: int = USUAL_PRIORITY) -> None:
+    """May this one give a job that priority? Down anybody may go. Raises Invalid."""
+    if priority > max(USUAL_PRIORITY, until_now) and not principal.is_admin:
+        raise Invalid([Fault("priority", f"at most {USUAL_PRIORITY}: only admins put a job before all others")])

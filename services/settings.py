@@ -60,6 +60,7 @@ class Settings:
     rate_limit: int = 600  # requests a minute of one user; 0: no limit
     private_jobs: bool = False  # only its owner and admins see a job
     secure_cookies: bool = False  # also where the request itself did not come by https: a proxy has TLS
+    trusted_proxies: str = ""  # addresses and networks, by commas, that are believed for whom they ask
     trainer: str = ""  # the command that trains an attempt directory
     log_level: str = "info"
     log_json: bool = False  # the api's log: a JSON object a line
@@ -88,6 +89,8 @@ class Settings:
             raise SettingsError(f"{PREFIX}LEASE_S: at least three heartbeats ({3 * self.heartbeat_s} s)")
         if self.log_level.lower() not in _LOG_LEVELS:
             raise SettingsError(f"{PREFIX}LOG_LEVEL: one of {', '.join(_LOG_LEVELS)}, got {self.log_level!r}")
+        for proxy in self.proxies:
+            _check_network(proxy)
         try:
             shlex.split(self.trainer)
         except ValueError as error:
@@ -127,6 +130,10 @@ class Settings:
                 f"{PREFIX}BIND: an address and a port such as 127.0.0.1:8080, got {self.bind!r}"
             ) from None
         return host.strip("[]"), int(port)
+
+    @property
+    def proxies(self) -> list[str]:
+        return [part.strip() for part in self.trusted_proxies.split(",") if part.strip()]
 
     @property
     def is_loopback(self) -> bool:
@@ -176,6 +183,15 @@ class Settings:
     @property
     def trainer_command(self) -> list[str]:
         return shlex.split(self.trainer) or [sys.executable, "-m", "worker.trainer"]
+
+
+def _check_network(text: str) -> None:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError as error:
+        raise SettingsError(
+            f"{PREFIX}TRUSTED_PROXIES: addresses or networks such as 127.0.0.1,10.1.0.0/16, got {text!r} ({error})"
+        ) from None
 
 
 _WORDS = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}

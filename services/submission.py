@@ -1,30 +1,25 @@
 """Submitting a job: what was asked for is checked, planned, and becomes a row and an event, once."""
 
-import datetime
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import outbox, planning, queries, quota
+from services import once, outbox, planning, queries, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
 from services.domain.states import State
-from services.errors import Conflict
+from services.once import Done, Key
 from services.preparation import Prepared, prepare
 from services.queue import wake_workers
 from services.settings import Settings
 from services.store import audit, events, idempotency, jobs
 from services.store.engine import Store
-from services.store.models import IdempotencyKey, Job
+from services.store.models import Job
 
 __all__ = ["Submitted", "submit"]
-
-_KEY_LIFE = datetime.timedelta(days=7)  # nobody sends a request again after so long
 
 
 @dataclass(frozen=True)
@@ -32,6 +27,10 @@ class Submitted:
     job_id: int
     body: dict[str, Any]  # the job as it was right after it was accepted
     replayed: bool
+
+    @property
+    def done(self) -> Done:
+        return Done(self.body, f"/v1/jobs/{self.job_id}", replayed=self.replayed)
 
 
 def submit(
@@ -45,18 +44,19 @@ def submit(
 
     With a key, the same request again gives the same answer and no second job.
     """
-    digest = _digest(request)
-    replay = _replay(store, principal, idempotency_key, digest)
+    key = Key.of(principal, idempotency_key, "job", request)
+    replay = _replay(store, key)
     if replay:
         return replay
+    quota.check_priority(principal, request.get("priority") or 0)
     prepared = prepare(settings, request)
     try:
         with store.transaction() as session:
             job = _create(session, settings, principal, prepared)
             submitted = Submitted(job.id, queries.job_view(session, settings, job), replayed=False)
-            _keep(session, principal, idempotency_key, digest, submitted)
+            once.keep(session, key, submitted.done, status=202)
     except idempotency.KeyTaken:  # the same request, sent twice at once
-        replay = _replay(store, principal, idempotency_key, digest)
+        replay = _replay(store, key)
         if replay is None:
             raise
         return replay
@@ -103,34 +103,7 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
     return job
 
 
-def _digest(request: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _replay(store: Store, principal: Principal, key: str | None, digest: str) -> Submitted | None:
-    if key is None:
-        return None
+def _replay(store: Store, key: Key | None) -> Submitted | None:
     with store.reading() as session:
-        entry = idempotency.find(session, principal.user_id, key)
-    if entry is None:
-        return None
-    if entry.request_digest != digest:
-        raise Conflict("key_reused", "this Idempotency-Key was used for another request: take a new one")
-    return Submitted(int(entry.body["id"]), entry.body, replayed=True)
-
-
-def _keep(session: Session, principal: Principal, key: str | None, digest: str, submitted: Submitted) -> None:
-    if key is None:
-        return
-    now = utc_now()
-    idempotency.forget_before(session, now - _KEY_LIFE)
-    entry = IdempotencyKey(
-        user_id=principal.user_id,
-        key=key,
-        request_digest=digest,
-        status=202,
-        location=f"/v1/jobs/{submitted.job_id}",
-        body=submitted.body,
-        created_at=now,
-    )
-    idempotency.keep(session, entry)
+        done = once.find(session, key)
+    return None if done is None else Submitted(int(done.body["id"]), done.body, replayed=True)

@@ -1,31 +1,24 @@
 """Tokens made, listed and revoked by those who hold one."""
 
+import dataclasses
 import datetime
-import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from services import once
 from services.accounts import Principal, Scope, including, listed, new_token
 from services.clock import utc_now
-from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound
-from services.store import accounts, audit, idempotency
+from services.errors import Fault, Forbidden, Invalid, NotFound
+from services.once import Done, Key
+from services.store import accounts, audit
 from services.store.engine import Store
-from services.store.models import IdempotencyKey, Token
+from services.store.models import Token
 from services.views import stamp
 
-__all__ = ["Created", "create", "every", "revoke"]
-
-
-@dataclass(frozen=True)
-class Created:
-    """A token that was made. The secret is None in a replay: it was shown, and is kept nowhere."""
-
-    body: dict[str, Any]
-    secret: str | None
-    replayed: bool = False
+__all__ = ["create", "every", "revoke"]
 
 
 def create(
@@ -36,16 +29,14 @@ def create(
     expires_in: datetime.timedelta | None = None,
     user: str | None = None,
     idempotency_key: str | None = None,
-) -> Created:
+) -> Done:
     """A token for oneself, or for another user where an admin asks. It can never do more, nor longer, than the token
     it was made with. Raises Forbidden, Invalid, Conflict("key_reused")."""
     principal.require(Scope.SUBMIT)
     wanted = _Wanted(name, tuple(scope for scope in Scope if scope in scopes), expires_in, user or principal.name)
     _check(principal, wanted)
-    try:
-        return _create(store, principal, wanted, idempotency_key)
-    except idempotency.KeyTaken:  # the same key a moment earlier: what it made is there now
-        return _create(store, principal, wanted, idempotency_key)
+    key = Key.of(principal, idempotency_key, "token", dataclasses.asdict(wanted))
+    return once.do(store, key, lambda session: _create(session, principal, wanted))
 
 
 @dataclass(frozen=True)
@@ -58,36 +49,15 @@ class _Wanted:
     def expires_at(self, now: datetime.datetime) -> datetime.datetime | None:
         return None if self.expires_in is None else now + self.expires_in
 
-    def digest(self) -> str:
-        return hashlib.sha256(repr(self).encode()).hexdigest()
 
-
-def _create(store: Store, principal: Principal, wanted: _Wanted, key: str | None) -> Created:
+def _create(session: Session, principal: Principal, wanted: _Wanted) -> Done:
     now = utc_now()
-    with store.transaction() as session:
-        replay = _replay(session, principal, wanted, key)
-        if replay is not None:
-            return replay
-        owner = accounts.user_called(session, wanted.user)
-        if owner is None:
-            raise Invalid([Fault("user", f"there is no user called {wanted.user!r}")])
-        token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at(now), now)
-        body = token_view(token, owner.name)
-        audit.add(
-            session, principal.user_id, "token.create", f"token {token.id}", now, name=wanted.name, user=owner.name
-        )
-        if key is not None:
-            entry = IdempotencyKey(
-                user_id=principal.user_id,
-                key=key,
-                request_digest=wanted.digest(),
-                status=201,
-                location=f"/v1/tokens/{token.id}",
-                body=body,
-                created_at=now,
-            )
-            idempotency.keep(session, entry)
-        return Created(body, secret)
+    owner = accounts.user_called(session, wanted.user)
+    if owner is None:
+        raise Invalid([Fault("user", f"there is no user called {wanted.user!r}")])
+    token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at(now), now)
+    audit.add(session, principal.user_id, "token.create", f"token {token.id}", now, name=wanted.name, user=owner.name)
+    return Done(token_view(token, owner.name), f"/v1/tokens/{token.id}", secret)
 
 
 def _check(principal: Principal, wanted: _Wanted) -> None:
@@ -103,15 +73,6 @@ def _check(principal: Principal, wanted: _Wanted) -> None:
         faults.append(Fault("expires_in", f"your own token ends at {stamp(own)}; this one cannot outlive it"))
     if faults:
         raise Invalid(faults)
-
-
-def _replay(session: Session, principal: Principal, wanted: _Wanted, key: str | None) -> Created | None:
-    kept = idempotency.find(session, principal.user_id, key) if key is not None else None
-    if kept is None:
-        return None
-    if kept.request_digest != wanted.digest():
-        raise Conflict("key_reused", "this Idempotency-Key was used for another request: take a new one")
-    return Created(kept.body, None, replayed=True)
 
 
 def every(store: Store, principal: Principal) -> list[dict[str, Any]]:

@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from services import outbox
+from sqlalchemy.orm import Session
+
+from services import once, outbox
 from services.accounts import Principal, Scope
 from services.clock import utc_now
 from services.domain.public_addresses import is_public
 from services.domain.standard_webhooks import new_secret
 from services.errors import Conflict, Fault, Invalid, NotFound, TooMany
+from services.once import Done, Key
 from services.outbox import Kind
 from services.settings import Settings
 from services.store import audit, webhooks
@@ -36,21 +39,30 @@ def show(store: Store, principal: Principal, webhook_id: int) -> dict[str, Any]:
 
 
 def create(
-    store: Store, settings: Settings, principal: Principal, url: str, kinds: Sequence[str]
-) -> tuple[dict[str, Any], str]:
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    url: str,
+    kinds: Sequence[str],
+    idempotency_key: str | None = None,
+) -> Done:
     """The webhook, and the secret that signs what is sent to it: shown this once. Raises Invalid, TooMany."""
     principal.require(Scope.SUBMIT)
     _check_url(settings, url)
+    key = Key.of(principal, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
+    return once.do(store, key, lambda session: _create(session, principal, url, kinds))
+
+
+def _create(session: Session, principal: Principal, url: str, kinds: Sequence[str]) -> Done:
     now, secret = utc_now(), new_secret()
-    with store.transaction() as session:
-        if webhooks.count(session, principal.user_id) >= _MOST:
-            raise TooMany(f"you have {_MOST} webhooks, which is the limit")
-        webhook = webhooks.add(
-            session,
-            Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),
-        )
-        audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, url=url)
-        return _view(webhook), secret
+    if webhooks.count(session, principal.user_id) >= _MOST:
+        raise TooMany(f"you have {_MOST} webhooks, which is the limit")
+    webhook = webhooks.add(
+        session,
+        Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),
+    )
+    audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, url=url)
+    return Done(_view(webhook), f"/v1/webhooks/{webhook.id}", secret)
 
 
 def update(
@@ -92,15 +104,20 @@ def remove(store: Store, principal: Principal, webhook_id: int) -> None:
         audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
 
 
-def test(store: Store, principal: Principal, webhook_id: int) -> dict[str, Any]:
+def test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Done:
     """Have a message sent that says nothing."""
     principal.require(Scope.SUBMIT)
-    with store.transaction() as session:
-        webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
-        if webhook.disabled_at is not None:
-            raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
-        data = {"message": f"a test, asked for by {principal.name}"}
-        return _delivery_view(outbox.write_message(session, webhook, Kind.TEST, utc_now(), data))
+    key = Key.of(principal, idempotency_key, "webhook test", {"webhook": webhook_id})
+    return once.do(store, key, lambda session: _test(session, principal, webhook_id))
+
+
+def _test(session: Session, principal: Principal, webhook_id: int) -> Done:
+    webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+    if webhook.disabled_at is not None:
+        raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
+    data = {"message": f"a test, asked for by {principal.name}"}
+    delivery = outbox.write_message(session, webhook, Kind.TEST, utc_now(), data)
+    return Done(_delivery_view(delivery), f"/v1/webhooks/{webhook_id}/deliveries")
 
 
 def list_deliveries(store: Store, principal: Principal, webhook_id: int, limit: int) -> list[dict[str, Any]]:

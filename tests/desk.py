@@ -70,8 +70,13 @@ class Desk:
             **request,
         }
 
-    def submit(self, **request: Any) -> int:
-        return submission.submit(self.store, self.settings, self.owner, self.request(**request)).job_id
+    def submit(self, *, priority: int = 0, **request: Any) -> int:
+        """A priority that is an admin's to give is given by one afterwards."""
+        wanted = self.request(priority=min(0, priority), **request)
+        job_id = submission.submit(self.store, self.settings, self.owner, wanted).job_id
+        if priority > 0:
+            self.change(Job, job_id, priority=priority)
+        return job_id
 
     def claim(self, host: str = "box") -> Claim | None:
         settings = self.settings if host == "box" else Settings(**{**vars(self.settings), "host": host})

@@ -8,48 +8,29 @@ from api import cursors, etags
 from api.answers import Estimate, Job, Jobs
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
+from api.creation import ACCEPTED, created
 from api.etags import IfMatch
 from api.problems import documented
 from services import estimate, lifecycle, queries, submission
 from services.domain.states import State
-from services.submission import Submitted
 
 router = APIRouter(tags=["jobs"])
 _CHANGES = documented(404, 409)
-_ACCEPTED: dict[int | str, dict[str, Any]] = {
-    202: {
-        "description": "Accepted: it will end well, or end with a reason",
-        "headers": {
-            "Location": {"description": "the job", "schema": {"type": "string"}},
-            "Idempotency-Replayed": {
-                "description": "`true` where the same key and request came before",
-                "schema": {"type": "string"},
-            },
-        },
-    }
-}
 
 
-@router.post("/jobs", status_code=202, response_model=Job, responses={**_ACCEPTED, **documented(409, 429)})
+@router.post("/jobs", status_code=202, response_model=Job, responses={**ACCEPTED, **documented(409, 429)})
 def submit(
     body: SubmitBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Submit a job. It is checked and planned at once; nothing is accepted that is known not to work."""
     submitted = submission.submit(here.store, here.settings, caller, body.as_request(), idempotency_key)
-    return _accepted(submitted, response)
-
-
-def _accepted(submitted: Submitted, response: Response) -> dict[str, Any]:
-    response.headers["Location"] = f"/v1/jobs/{submitted.job_id}"
-    if submitted.replayed:
-        response.headers["Idempotency-Replayed"] = "true"
-    return submitted.body
+    return created(submitted.done, response)
 
 
 @router.post("/estimate", response_model=Estimate)
 def estimate_job(body: SubmitBody, here: Here, caller: Caller) -> Any:
     """What submitting the same would come to: the plan, the memory it should need, and what would follow. No job."""
-    return estimate.estimate(here.store, here.settings, body.as_request())
+    return estimate.estimate(here.store, here.settings, caller, body.as_request())
 
 
 @router.get("/jobs", response_model=Jobs)
@@ -123,7 +104,7 @@ def resume_job(job_id: JobId, response: Response, here: Here, caller: Caller) ->
 
 
 @router.post(
-    "/jobs/{job_id}/clone", status_code=202, response_model=Job, responses={**_ACCEPTED, **documented(404, 409, 429)}
+    "/jobs/{job_id}/clone", status_code=202, response_model=Job, responses={**ACCEPTED, **documented(404, 409, 429)}
 )
 def clone_job(
     job_id: JobId,
@@ -133,7 +114,10 @@ def clone_job(
     body: CloneBody | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
-    """A new job with the same request, but for what the body says."""
+    """A new job with the same request, but for what the body says.
+
+    A priority that only an admin may give is not copied by others.
+    """
     changes = body.as_request() if body else {}
     submitted = lifecycle.clone(here.store, here.settings, caller, job_id, changes, idempotency_key)
-    return _accepted(submitted, response)
+    return created(submitted.done, response)

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Request, Response
 from api import cookies
 from api.answers import WhoAmI
 from api.bodies import LoginBody
-from api.context import Caller, Here
+from api.context import Caller, Here, address_of
 from api.problems import documented
 from services.accounts import Scope
 from services.errors import Unauthenticated
 from services.users import directory, sessions
+from services.users.sessions import Browser
 
 router = APIRouter(tags=["sessions"])
 
@@ -23,14 +24,12 @@ def log_in(body: LoginBody, request: Request, here: Here) -> Response:
 
     What changes something then needs the header `X-CSRF-Token` as well, with the value of `csrf` in `GET /v1/whoami`.
     """
-    address = request.client.host if request.client else ""
-    here.logins_by_address.take(address, "log-ins")
-    here.logins.take((address, body.user), "log-ins")
-    agent = request.headers.get("user-agent", "")
+    here.logins.take(address_of(request), body.user)
+    browser = Browser(address_of(request), request.headers.get("user-agent", ""))
     if body.token:
-        begun = sessions.log_in_with_token(here.store, body.token, agent)
+        begun = sessions.log_in_with_token(here.store, body.token, browser)
     else:
-        begun = sessions.log_in(here.store, body.user, body.password, agent)
+        begun = sessions.log_in(here.store, body.user, body.password, browser)
     _end_the_one_before(request, here)
     response = Response(status_code=204)
     cookies.write(response, request, here.settings, begun.secret)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Response
 from api.answers import NewToken, Tokens
 from api.bodies import TokenBody
 from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.creation import CREATED, created
 from api.problems import documented
 from services import tokens
 from services.accounts import Scope
@@ -21,12 +22,12 @@ def list_tokens(here: Here, caller: Caller) -> Any:
     return {"items": tokens.every(here.store, caller)}
 
 
-@router.post("/tokens", status_code=201, response_model=NewToken, responses=documented(409))
+@router.post("/tokens", status_code=201, response_model=NewToken, responses={**CREATED, **documented(409)})
 def create_token(
     body: TokenBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """A new token, which can do no more and live no longer than the one it is made with. It is shown this once."""
-    created = tokens.create(
+    made = tokens.create(
         here.store,
         caller,
         body.name,
@@ -35,9 +36,7 @@ def create_token(
         body.user,
         idempotency_key,
     )
-    if created.replayed:
-        response.headers["Idempotency-Replayed"] = "true"
-    return {**created.body, "token": created.secret}
+    return {**created(made, response), "token": made.secret}
 
 
 @router.delete("/tokens/{token_id}", status_code=204, responses=documented(404))

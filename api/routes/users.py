@@ -7,10 +7,10 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from api import cursors, etags
 from api.answers import Audit, User, Users
 from api.bodies import OwnPasswordBody, UserBody, UserChangeBody
-from api.context import Caller, Here
+from api.context import Caller, Here, IdempotencyKey, address_of
+from api.creation import CREATED, created
 from api.etags import IfMatch
 from api.problems import documented
-from services import accounts
 from services.accounts import Role
 from services.domain.limits import Limits
 from services.users import directory
@@ -25,13 +25,17 @@ def list_users(here: Here, caller: Caller) -> Any:
     return {"items": directory.every(here.store, here.settings, caller)}
 
 
-@router.post("/users", status_code=201, response_model=User, responses=documented(409))
-def create_user(body: UserBody, response: Response, here: Here, caller: Caller) -> Any:
+@router.post("/users", status_code=201, response_model=User, responses={**CREATED, **documented(409)})
+def create_user(
+    body: UserBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
     """A new account; for admins. Without a password its owner gets in with a token only."""
     limits = Limits(**body.limits.as_request()) if body.limits else Limits()
-    accounts.create_user(here.store, caller, body.name, Role(body.role), password=body.password, limits=limits)
-    response.headers["Location"] = f"/v1/users/{body.name}"
-    return _shown(here, caller, body.name, response)
+    made = directory.create(
+        here.store, here.settings, caller, body.name, Role(body.role), body.password, limits, idempotency_key
+    )
+    response.headers["ETag"] = etags.write(made.body["version"])
+    return created(made, response)
 
 
 @router.get("/users/{name}", response_model=User, responses=documented(404))
@@ -61,7 +65,7 @@ def _shown(here: Here, caller: Caller, name: str, response: Response) -> dict[st
 @router.put("/users/me/password", status_code=204, response_class=Response, responses=documented(409, 429))
 def change_own_password(body: OwnPasswordBody, request: Request, here: Here, caller: Caller) -> Response:
     """Your own. Your other sessions end; tokens stay."""
-    here.logins.take((request.client.host if request.client else "", caller.name), "tries")
+    here.logins.take(address_of(request), caller.name, "tries")
     directory.change_own_password(here.store, caller, body.password, body.current)
     return Response(status_code=204)
 

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Path, Query, Response
 from api import etags
 from api.answers import Deliveries, Delivery, NewWebhook, Webhook, Webhooks
 from api.bodies import WebhookBody, WebhookEditBody
-from api.context import LARGEST_ID, Caller, Here
+from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.creation import CREATED, created
 from api.etags import IfMatch
 from api.problems import documented
 from services import webhooks
@@ -22,13 +23,14 @@ def list_webhooks(here: Here, caller: Caller) -> Any:
     return {"items": webhooks.every(here.store, caller)}
 
 
-@router.post("/webhooks", status_code=201, response_model=NewWebhook, responses=documented(429))
-def create_webhook(body: WebhookBody, response: Response, here: Here, caller: Caller) -> Any:
+@router.post("/webhooks", status_code=201, response_model=NewWebhook, responses={**CREATED, **documented(409, 429)})
+def create_webhook(
+    body: WebhookBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
     """Messages are signed after the Standard Webhooks specification. The secret for that is shown this once."""
-    made, secret = webhooks.create(here.store, here.settings, caller, body.url, body.kinds)
-    response.headers["Location"] = f"/v1/webhooks/{made['id']}"
-    response.headers["ETag"] = etags.write(made["version"])
-    return {**made, "secret": secret}
+    made = webhooks.create(here.store, here.settings, caller, body.url, body.kinds, idempotency_key)
+    response.headers["ETag"] = etags.write(made.body["version"])
+    return {**created(made, response), "secret": made.secret}
 
 
 @router.get("/webhooks/{webhook_id}", response_model=Webhook, responses=documented(404))
@@ -59,9 +61,11 @@ def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller) -> None:
 
 
 @router.post("/webhooks/{webhook_id}/test", status_code=202, response_model=Delivery, responses=documented(404, 409))
-def test_webhook(webhook_id: WebhookId, here: Here, caller: Caller) -> Any:
+def test_webhook(
+    webhook_id: WebhookId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
     """Have a message sent that says nothing; what came of it is among the deliveries."""
-    return webhooks.test(here.store, caller, webhook_id)
+    return created(webhooks.test(here.store, caller, webhook_id, idempotency_key), response)
 
 
 @router.get("/webhooks/{webhook_id}/deliveries", response_model=Deliveries, responses=documented(404))

@@ -8,12 +8,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from services import accounts as who
-from services import standing
+from services import once, standing
 from services.accounts import Principal, Role, Scope
 from services.clock import utc_now
 from services.domain.limits import Limits
 from services.domain.states import State
 from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound
+from services.once import Done, Key
 from services.settings import Settings
 from services.standing import Standing
 from services.store import accounts, audit, jobs, sessions
@@ -22,7 +23,7 @@ from services.store.models import User
 from services.users import passwords
 from services.views import stamp
 
-__all__ = ["AuditPage", "audit_page", "change", "change_own_password", "every", "show", "use_of"]
+__all__ = ["AuditPage", "audit_page", "change", "change_own_password", "create", "every", "show", "use_of"]
 
 _LIMITS = ("max_queued", "max_running", "device_hours_week")
 
@@ -43,6 +44,40 @@ def show(store: Store, settings: Settings, principal: Principal, name: str) -> d
         if user is None:
             raise _nobody(name)
         return _view(user, standing.of_user(session, settings, utc_now(), user.id))
+
+
+def create(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    name: str,
+    role: Role,
+    password: str | None = None,
+    limits: Limits = who.NO_LIMITS,
+    idempotency_key: str | None = None,
+) -> Done:
+    """As `accounts.create_user`; answers with the user as he is shown."""
+    principal.require(Scope.ADMIN)
+    asked = {"name": name, "role": role, "limits": _limits(limits), "has_password": password is not None}
+    kept = who.checked(name, password)
+
+    def add(session: Session) -> Done:
+        user = who.add_user(session, principal, name, role, kept, limits)
+        shown = _view(user, standing.of_user(session, settings, utc_now(), user.id))
+        return Done(shown, shown["links"]["self"])
+
+    done = once.do(store, Key.of(principal, idempotency_key, "user", asked), add)
+    if done.replayed and password is not None:
+        _require_same_password(store, name, password)
+    return done
+
+
+def _require_same_password(store: Store, name: str, password: str) -> None:
+    """The key's digest says nothing about it: a digest of a password can be guessed."""
+    with store.reading() as session:
+        user = accounts.user_called(session, name)
+    if user is None or not passwords.matches(user.password, password):
+        raise Conflict("key_reused", "this Idempotency-Key was used with another password: take a new one")
 
 
 def change(

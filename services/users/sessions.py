@@ -22,7 +22,7 @@ from services.store.engine import Store, StoreUnavailable
 from services.store.models import UserSession
 from services.users import passwords
 
-__all__ = ["LONGEST", "UNUSED", "Begun", "authenticate", "log_in", "log_in_with_token", "log_out"]
+__all__ = ["LONGEST", "UNUSED", "Begun", "Browser", "authenticate", "log_in", "log_in_with_token", "log_out"]
 
 UNUSED = datetime.timedelta(days=7)
 LONGEST = datetime.timedelta(days=30)
@@ -39,25 +39,36 @@ class Begun:
     principal: Principal
 
 
-def log_in(store: Store, name: str, password: str, user_agent: str = "") -> Begun:
+@dataclass(frozen=True)
+class Browser:
+    """What somebody logs in with, as it says itself, and from where."""
+
+    address: str = ""
+    user_agent: str = ""
+
+
+UNKNOWN = Browser()
+
+
+def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN) -> Begun:
     """Raises Unauthenticated, which does not say whether it was the name or the password."""
     with store.reading() as session:
         user = user_called(session, name)
     # Checked before anything else is looked at: how long it takes says nothing about the user.
     is_right = passwords.matches(None if user is None else user.password, password)
     if user is None or not is_right or user.disabled_at is not None:
-        _log.warning("a log-in as %r was refused", name)
+        _log.warning("a log-in as %r from %s was refused", name, browser.address or "an unknown address")
         raise Unauthenticated(_WRONG)
     role = Role(user.role)
-    return _begin(store, Principal(user.id, user.name, role, accounts.allowed(role)), user_agent, user.password)
+    return _begin(store, Principal(user.id, user.name, role, accounts.allowed(role)), browser, user.password)
 
 
-def log_in_with_token(store: Store, token: str, user_agent: str = "") -> Begun:
+def log_in_with_token(store: Store, token: str, browser: Browser = UNKNOWN) -> Begun:
     """For whoever has a token and no password, as the first admin. Raises Unauthenticated."""
-    return _begin(store, accounts.authenticate(store, token), user_agent)
+    return _begin(store, accounts.authenticate(store, token), browser)
 
 
-def _begin(store: Store, principal: Principal, user_agent: str, password: str | None = None) -> Begun:
+def _begin(store: Store, principal: Principal, browser: Browser, password: str | None = None) -> Begun:
     """`password`: as it was kept when it was checked. One that was changed since begins nothing."""
     now, secret = utc_now(), secrets.token_urlsafe(32)
     with store.transaction() as session:
@@ -69,13 +80,13 @@ def _begin(store: Store, principal: Principal, user_agent: str, password: str | 
             user_id=principal.user_id,
             token_id=principal.token_id,
             digest=accounts.digest_of(secret),
-            user_agent="".join(letter for letter in user_agent if letter.isprintable())[:256],
+            user_agent="".join(letter for letter in browser.user_agent if letter.isprintable())[:256],
             created_at=now,
             last_used_at=now,
             expires_at=now + UNUSED,
         )
         rows.add(session, row)
-        audit.add(session, principal.user_id, "session.begin", f"user {principal.name}", now)
+        audit.add(session, principal.user_id, "session.begin", f"user {principal.name}", now, address=browser.address)
     return Begun(secret, _principal(row, principal, secret))
 
 

@@ -141,7 +141,7 @@ def test_a_key_gives_the_same_answer_and_no_second_job(service_on_each: Service)
 def test_a_key_stands_for_one_request_of_one_user(service: Service) -> None:
     headers = {"Idempotency-Key": "k"}
     service.post("/v1/jobs", json=BODY, headers=headers)
-    expect_problem(service.post("/v1/jobs", json={**BODY, "priority": 3}, headers=headers), 409, "key_reused")
+    expect_problem(service.post("/v1/jobs", json={**BODY, "priority": -3}, headers=headers), 409, "key_reused")
     other = service.post("/v1/jobs", json=BODY, headers=headers, by="bert")
     assert other.status_code == 202
     assert "idempotency-replayed" not in other.headers
@@ -218,8 +218,8 @@ def test_a_parameter_with_a_slip_in_its_name_is_told(service: Service, path: str
 
 def test_queue_positions_follow_priority_and_then_arrival(service_on_each: Service) -> None:
     service = service_on_each
-    low, first, second = service.job(priority=-1), service.job(), service.job()
-    high = service.job(priority=5)
+    low, first, second = service.job(priority=-2), service.job(priority=-1), service.job(priority=-1)
+    high = service.job()
     service.job(state=State.RUNNING, attempts=1)
 
     jobs = service.get("/v1/jobs").json()["items"]
@@ -231,6 +231,18 @@ def test_queue_positions_follow_priority_and_then_arrival(service_on_each: Servi
         low: 4,
     }
     assert [job["id"] for job in service.get("/v1/queue").json()["items"]] == [high, first, second, low]
+
+
+def test_a_member_s_priority_ends_at_the_usual_one(service: Service) -> None:
+    for path in ("/v1/jobs", "/v1/estimate"):
+        problem = expect_problem(service.post(path, json={**BODY, "priority": 1}), 422, "invalid")
+        assert problem["errors"] == [
+            {"field": "priority", "message": "at most 0: only admins put a job before all others"}
+        ]
+    job = service.job()
+    expect_problem(service.ask("PATCH", f"/v1/jobs/{job}", json={"priority": 1}), 422, "invalid")
+    expect_problem(service.post(f"/v1/jobs/{job}/clone", json={"priority": 1}), 422, "invalid")
+    assert service.post("/v1/jobs", json={**BODY, "priority": 100}, by="admin").status_code == 202
 
 
 def test_a_running_job_tells_when_it_will_be_done(service: Service) -> None:
@@ -252,11 +264,11 @@ def test_an_edit_is_made_if_nobody_was_faster(service_on_each: Service) -> None:
     job = f"/v1/jobs/{service_on_each.job()}"
     tag = service_on_each.get(job).headers["etag"]
 
-    edited = service_on_each.ask("PATCH", job, json={"name": "new", "priority": 7}, headers={"If-Match": tag})
+    edited = service_on_each.ask("PATCH", job, json={"name": "new", "priority": -7}, headers={"If-Match": tag})
     late = service_on_each.ask("PATCH", job, json={"name": "late"}, headers={"If-Match": tag})
 
     assert edited.status_code == 200
-    assert (edited.json()["name"], edited.json()["priority"]) == ("new", 7)
+    assert (edited.json()["name"], edited.json()["priority"]) == ("new", -7)
     assert edited.headers["etag"] != tag
     expect_problem(late, 412, "version_mismatch")
     assert service_on_each.get(job).json()["name"] == "new"

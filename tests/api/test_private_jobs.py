@@ -45,8 +45,8 @@ def test_lists_have_one_s_own_jobs_only(private: Service) -> None:
 
 
 def test_the_queue_gives_the_true_position_and_how_many_there_are(private: Service) -> None:
-    private.job("anna", priority=5)
-    private.job("bert")
+    private.job("bert", priority=-5)
+    private.job("anna")
     queue = private.get("/v1/queue", by="bert").json()
     assert queue["queued"] == 2
     assert [job["queue_position"] for job in queue["items"]] == [2]

@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from services.settings import Settings
+from services.users import directory
 from tests.api.service import Service
 
 ROOT = Path(__file__).parents[2]
@@ -110,3 +112,47 @@ def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_pa
     assert ("GET", "/v1/jobs", 200, "anna") in asked
     assert token not in log.read_text()
     assert "Cancel 1 running task" not in log.read_text()  # the stream was ended, not waited for
+
+
+def _log_ins(client: httpx.Client, forwarded_for: str, tries: int, name: str = "anna") -> list[int]:
+    headers = {"X-Forwarded-For": forwarded_for, "X-Forwarded-Proto": "https"}
+    body = {"user": name, "password": "not the password"}
+    return [client.post("/v1/session", json=body, headers=headers).status_code for _ in range(tries)]
+
+
+def _addresses(log: Path) -> set[str]:
+    found = [json.loads(line) for line in log.read_text().splitlines()]
+    return {line["address"] for line in found if line["logger"] == "api.access" and line["method"] == "POST"}
+
+
+def test_a_proxy_that_is_not_trusted_is_not_believed_for_whom_it_asks(service: Service, tmp_path: Path) -> None:
+    settings = dataclasses.replace(service.settings, bind=f"127.0.0.1:{free_port()}", log_json=True)
+    log = tmp_path / "api.log"
+    with serving(settings, log) as client:
+        assert [code for number in range(12) for code in _log_ins(client, f"192.0.2.{number}", 1)][-1] == 429
+        headers = {"X-Forwarded-For": "192.0.2.99", "X-Forwarded-Proto": "https"}
+        entered = client.post("/v1/session", json={"token": service.tokens["anna"]}, headers=headers)
+        assert "secure" not in entered.headers["set-cookie"].lower()
+    assert _addresses(log) == {"127.0.0.1"}
+    assert _last_log_in(service)["address"] == "127.0.0.1"
+
+
+def test_a_trusted_proxy_is_believed_and_what_its_client_made_up_is_not(service: Service, tmp_path: Path) -> None:
+    bind = f"127.0.0.1:{free_port()}"
+    settings = dataclasses.replace(service.settings, bind=bind, log_json=True, trusted_proxies="127.0.0.0/8")
+    log = tmp_path / "api.log"
+    with serving(settings, log) as client:
+        # What the client sent stands first; the proxy adds whom it saw.
+        assert _log_ins(client, "198.51.100.1, 192.0.2.1", 11)[-1] == 429
+        assert _log_ins(client, "192.0.2.2", 1) == [401]
+        headers = {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"}
+        entered = client.post("/v1/session", json={"token": service.tokens["anna"]}, headers=headers)
+        assert "secure" in entered.headers["set-cookie"].lower()
+    assert _addresses(log) == {"192.0.2.1", "192.0.2.2"}
+    assert "a log-in as 'anna' from 192.0.2.1 was refused" in log.read_text()
+    assert _last_log_in(service)["address"] == "192.0.2.1"
+
+
+def _last_log_in(service: Service) -> dict[str, Any]:
+    page = directory.audit_page(service.store, service.principals["admin"], 50)
+    return next(entry["data"] for entry in page.items if entry["action"] == "session.begin")

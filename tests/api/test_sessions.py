@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.rate import Rate
+from api.rate import Logins
 from services.accounts import Scope
 from services.clock import utc_now
 from services.settings import Settings
@@ -290,7 +290,7 @@ def test_pages_without_a_session_lead_to_the_log_in(service: Service) -> None:
 class TestRates:
     def test_nobody_tries_passwords_for_long(self, service: Service) -> None:
         give_password(service, "anna")
-        object.__setattr__(service.app.state.context, "logins", Rate(10, clock=lambda: 0.0))
+        object.__setattr__(service.app.state.context, "logins", Logins(clock=lambda: 0.0))
         browser = Browser(service)
         for _ in range(10):
             expect_problem(browser.log_in(user="anna", password="x"), 401)

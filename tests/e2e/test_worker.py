@@ -115,7 +115,7 @@ def test_floors_that_cannot_be_met_end_in_a_reason_that_names_them(make_box: Mak
 def test_two_jobs_on_one_device_go_one_after_the_other_by_priority_then_age(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:2000")
     box.behave(step_s=0.1)
-    jobs = [box.submit(priority=priority) for priority in (0, 0, 5)]
+    jobs = [box.submit(priority=priority) for priority in (-5, -5, 0)]
     box.work()
     box.until_final(*jobs)
     lives = box.lives()

@@ -34,7 +34,7 @@ class Trial:
         self.chance = random.Random(seed)
         self.jobs = [
             house.submit(
-                train={"steps": self.chance.randint(2, 6), "batch_size": 4}, priority=self.chance.randint(0, 2)
+                train={"steps": self.chance.randint(2, 6), "batch_size": 4}, priority=self.chance.randint(-2, 0)
             )
             for _ in range(4)
         ]

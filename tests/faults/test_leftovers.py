@@ -84,7 +84,7 @@ def test_a_job_that_cannot_be_started_fails_with_the_reason_and_others_start(
         return composed(settings, claim)
 
     monkeypatch.setattr(dispatch, "_compose", fail)
-    poisoned, other = house.submit(priority=5), house.submit()
+    poisoned, other = house.submit(), house.submit(priority=-5)
     house.work()
     [job, following] = house.until_final(poisoned, other)
     assert (job.state, following.state) == (State.FAILED, State.SUCCEEDED)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from services import lifecycle
+from services import estimate, lifecycle, submission
 from services.accounts import Principal, Role, Scope
 from services.domain.contract import Reason
 from services.domain.states import FINAL, State, Stop, WrongState
@@ -149,7 +149,7 @@ def clone(desk: Desk, job_id: int, key: str | None = None, **changes: Any) -> Jo
 
 
 def test_a_clone_asks_for_the_same_under_another_name(desk: Desk) -> None:
-    job = desk.job(desk.submit(name="first", notes="n", priority=4, policy={"max_attempts": 3}))
+    job = desk.job(desk.submit(name="first", notes="n", priority=-4, policy={"max_attempts": 3}))
     copy = clone(desk, job.id)
     assert copy.id != job.id
     assert copy.name == "first (copy)"
@@ -191,12 +191,12 @@ def test_a_clone_belongs_to_whoever_made_it_and_is_made_once_per_key(desk: Desk)
 def test_an_edit_changes_what_may_be_changed_and_nothing_else(desk: Desk) -> None:
     job_id = desk.submit()
     lifecycle.edit(
-        desk.store, desk.owner, job_id, {"name": "n", "notes": "o", "priority": 7, "state": "failed", "owner_id": 99}
+        desk.store, desk.owner, job_id, {"name": "n", "notes": "o", "priority": -7, "state": "failed", "owner_id": 99}
     )
     job = desk.job(job_id)
-    assert (job.name, job.notes, job.priority, job.version) == ("n", "o", 7, 2)
+    assert (job.name, job.notes, job.priority, job.version) == ("n", "o", -7, 2)
     assert (job.state, job.owner_id) == (State.QUEUED, desk.owner.user_id)
-    assert desk.events(job_id, "edited") == [{"by": "owner", "name": "n", "notes": "o", "priority": 7}]
+    assert desk.events(job_id, "edited") == [{"by": "owner", "name": "n", "notes": "o", "priority": -7}]
 
 
 def test_an_edit_of_what_has_changed_meanwhile_is_a_conflict(desk: Desk) -> None:
@@ -220,9 +220,40 @@ def test_a_finished_job_may_be_renamed_and_has_no_priority(desk: Desk, state: St
 
 def test_priority_changes_who_is_next(desk: Desk) -> None:
     first, second = desk.submit(), desk.submit()
-    lifecycle.edit(desk.store, desk.owner, second, {"priority": 1})
+    lifecycle.edit(desk.store, desk.owner, first, {"priority": -1})
     desk.slots(4000)
     claim = desk.claim()
     assert claim is not None
     assert claim.job_id == second
     assert desk.job(first).state == State.QUEUED
+
+
+def test_only_admins_put_a_job_before_all_others(desk: Desk) -> None:
+    with pytest.raises(Invalid, match="priority: at most 0: only admins"):
+        submission.submit(desk.store, desk.settings, desk.owner, desk.request(priority=1))
+    with pytest.raises(Invalid, match="priority: at most 0"):
+        estimate.estimate(desk.store, desk.settings, desk.owner, desk.request(priority=1))
+    job_id = desk.submit(priority=-100)
+    with pytest.raises(Invalid, match="priority: at most 0"):
+        lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 1})
+    lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 0})
+    lifecycle.edit(desk.store, desk.admin, job_id, {"priority": 100})
+    assert desk.job(job_id).priority == 100
+
+
+def test_what_an_admin_has_raised_its_owner_may_lower_and_rename(desk: Desk) -> None:
+    job_id = desk.submit(priority=50)
+    lifecycle.edit(desk.store, desk.owner, job_id, {"name": "mine"})
+    lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 30})
+    with pytest.raises(Invalid):
+        lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 31})
+    assert desk.job(job_id).priority == 30
+
+
+def test_a_clone_takes_over_no_priority_that_is_not_its_maker_s_to_give(desk: Desk) -> None:
+    made = submission.submit(desk.store, desk.settings, desk.admin, desk.request(priority=9)).job_id
+    assert clone(desk, made).priority == 0
+    with pytest.raises(Invalid, match="priority"):
+        clone(desk, made, priority=9)
+    again = lifecycle.clone(desk.store, desk.settings, desk.admin, made, {})
+    assert desk.job(again.job_id).priority == 9

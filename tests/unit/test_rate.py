@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.rate import Rate
+from api.rate import Logins, Rate
 from services.errors import TooFast
 
 
@@ -53,3 +53,34 @@ def test_keys_that_are_full_again_are_forgotten(monkeypatch: pytest.MonkeyPatch)
     clock.now += 61.0
     assert taken(rate, "f") == 10
     assert len(rate._full_at) == 1
+
+
+def tried(logins: Logins, address: str, name: str, tries: int = 100) -> int:
+    for number in range(tries):
+        try:
+            logins.take(address, name)
+        except TooFast:
+            return number
+    return tries
+
+
+def test_a_password_is_tried_ten_times_from_one_place_and_sixty_times_from_many() -> None:
+    logins = Logins(Clock())
+    assert [tried(logins, f"192.0.2.{number}", "anna") for number in range(8)] == [10] * 6 + [0, 0]
+    assert tried(logins, "192.0.2.7", "bert") == 10
+
+
+def test_one_place_tries_sixty_times_whatever_the_name() -> None:
+    logins = Logins(Clock())
+    assert sum(tried(logins, "192.0.2.1", f"user{number}", 1) for number in range(100)) == 60
+
+
+def test_a_network_of_ipv6_is_one_place() -> None:
+    logins = Logins(Clock())
+    assert sum(tried(logins, f"2001:db8:0:1::{number:x}", "anna", 1) for number in range(20)) == 10
+    assert tried(logins, "2001:db8:0:2::1", "anna", 1) == 1
+
+
+def test_tokens_are_not_one_account() -> None:
+    logins = Logins(Clock())
+    assert [tried(logins, f"192.0.2.{number}", "") for number in range(10)] == [10] * 10

@@ -20,9 +20,9 @@ def ask(desk: Desk, key: str | None = None, **request: Any) -> Submitted:
 
 def test_a_job_is_queued_with_its_plan_and_an_event(desk: Desk) -> None:
     desk.slots(4000)
-    submitted = ask(desk, name="mine", notes="for me", priority=3)
+    submitted = ask(desk, name="mine", notes="for me", priority=-3)
     job = desk.job(submitted.job_id)
-    assert (job.state, job.name, job.notes, job.priority) == (State.QUEUED, "mine", "for me", 3)
+    assert (job.state, job.name, job.notes, job.priority) == (State.QUEUED, "mine", "for me", -3)
     assert job.plan == job.asked
     assert (job.steps, job.attempts, job.version, job.step) == (10, 0, 1, 0)
     assert job.planned["prediction"]["bytes"] > 0
