@@ -13,7 +13,6 @@ from services.clock import utc_now
 from services.deliveries import Parcel
 from services.domain.standard_webhooks import new_secret
 from services.domain.states import State
-from services.store import migrate
 from services.store.engine import Store
 from services.store.models import Delivery
 from tests.box import FAKE_TRAINER
@@ -26,13 +25,10 @@ ALL = ["job.succeeded", "job.failed", "job.replanned"]
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    store = Store.open(f"sqlite:///{tmp_path}/test.db")
-    migrate.upgrade(store.engine)
-    made = House(tmp_path / "home", store, monkeypatch, trainer=FAKE_TRAINER, webhook_private=True, poll_s=0.2)
+def house(tmp_path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    made = House(tmp_path / "home", sqlite_store, monkeypatch, trainer=FAKE_TRAINER, webhook_private=True, poll_s=0.2)
     yield made
     made.close()
-    store.close()
 
 
 @pytest.fixture
