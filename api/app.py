@@ -50,7 +50,7 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.include_router(_v1(), prefix="/v1")
     problems.handle_all(app)
     # The last one added is the outermost.
-    app.add_middleware(BodyLimit, max_kb=settings.max_body_kb)
+    app.add_middleware(BodyLimit, max_kb=settings.max_body_kb, max_upload_mb=settings.max_upload_mb)
     app.add_middleware(Gate, settings=settings, store=store)
     app.add_middleware(Edge, traffic=app.state.traffic)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""What a request may carry: JSON, and not more of it than the settings allow."""
+"""What a request may carry: JSON, or an archive where one is taken, and not more of it than the settings allow."""
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -6,29 +6,35 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
 
-__all__ = ["BodyLimit"]
+__all__ = ["ARCHIVES", "BodyLimit"]
+
+ARCHIVES = ("application/x-tar", "application/gzip", "application/octet-stream")
+_UPLOADS = frozenset({"/v1/datasets", "/v1/checkpoints"})
 
 
 class BodyLimit:
     """Refuses by Content-Length where there is one, and counts what comes in either case."""
 
-    def __init__(self, app: ASGIApp, max_kb: int) -> None:
+    def __init__(self, app: ASGIApp, max_kb: int, max_upload_mb: int) -> None:
         self._app = app
-        self._max = max_kb * 1024
-        self._detail = f"a body has at most {max_kb} KB here"
+        self._json = (max_kb * 1024, f"a body has at most {max_kb} KB here")
+        self._archive = (max_upload_mb * 1024**2, f"an archive has at most {max_upload_mb} MB here")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        is_upload = scope["method"] == "POST" and scope["path"] in _UPLOADS
+        most, told = self._archive if is_upload else self._json
         length = headers.get("content-length", "0")
         announced = int(length) if length.isdecimal() else 0
-        if announced > self._max:
-            await problem(scope, "too_large", self._detail)(scope, receive, send)
+        if announced > most:
+            await problem(scope, "too_large", told)(scope, receive, send)
             return
-        if (announced or "transfer-encoding" in headers) and not _is_json(headers.get("content-type", "")):
-            detail = "send the body as JSON, with Content-Type: application/json"
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if (announced or "transfer-encoding" in headers) and not (kind in ARCHIVES if is_upload else _is_json(kind)):
+            detail = f"send the body as {' or '.join(ARCHIVES) if is_upload else 'application/json'}"
             await problem(scope, "unsupported_media_type", detail)(scope, receive, send)
             return
         read = 0
@@ -37,13 +43,12 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._max:
-                raise HTTPException(413, self._detail)
+            if read > most:
+                raise HTTPException(413, told)
             return message
 
         await self._app(scope, receive_counted, send)
 
 
-def _is_json(content_type: str) -> bool:
-    kind = content_type.partition(";")[0].strip().lower()
+def _is_json(kind: str) -> bool:
     return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))

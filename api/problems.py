@@ -40,7 +40,7 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "last_admin": (409, "There must be an admin"),
     "version_mismatch": (412, "It has changed since it was read"),
     "too_large": (413, "The body is too large"),
-    "unsupported_media_type": (415, "The body must be JSON"),
+    "unsupported_media_type": (415, "The body is not of a kind that is read here"),
     "range_not_satisfiable": (416, "There is no such part"),
     "invalid": (422, "The request cannot be carried out"),
     "too_many": (429, "A limit is reached"),
@@ -49,6 +49,7 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "internal": (500, "Something went wrong on our side"),
     "not_ready": (503, "The service is not ready"),
     "database_away": (503, "The database cannot be reached"),
+    "no_space": (507, "The disk is full"),
 }
 _BY_STATUS = {status: code for code, (status, _) in reversed(list(_CODES.items()))}  # the first of each
 

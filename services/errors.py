@@ -6,6 +6,7 @@ DownshiftError
  ├ Unauthenticated     no token, or one that is not valid
  ├ Invalid             a request that cannot be carried out; names every field that is wrong
  ├ Conflict            the thing has changed, or the key was used for something else
+ ├ NoSpace             the disk is too full for it
  └ TooMany             a limit is reached
     ├ LimitReached     of what one user may have
     └ TooFast          of what one user may ask in a minute; it is over after some seconds
@@ -21,6 +22,7 @@ __all__ = [
     "Forbidden",
     "Invalid",
     "LimitReached",
+    "NoSpace",
     "NotFound",
     "TooFast",
     "TooMany",
@@ -50,6 +52,10 @@ class Conflict(DownshiftError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class NoSpace(DownshiftError):
+    code = "no_space"
 
 
 class TooMany(DownshiftError):

@@ -12,7 +12,7 @@ from services.files import open_below, walk_below
 from services.settings import Settings
 from services.views import stamp_of
 
-__all__ = ["list_checkpoints", "list_datasets", "show_dataset"]
+__all__ = ["list_checkpoints", "list_datasets", "show_checkpoint", "show_dataset"]
 
 _MOST_FILES = 1000  # counted in one checkpoint
 _LARGEST_MANIFEST = 2**20
@@ -54,6 +54,14 @@ def list_checkpoints(settings: Settings) -> list[dict[str, Any]]:
     root = settings.checkpoints_dir
     folders = sorted(folder.name for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
     return [_checkpoint(root, name) for name in folders if not name.startswith(".")]
+
+
+def show_checkpoint(settings: Settings, name: str) -> dict[str, Any]:
+    """Raises NotFound."""
+    found = [checkpoint for checkpoint in list_checkpoints(settings) if checkpoint["name"] == name]
+    if not found:
+        raise NotFound(f"there is no checkpoint called {name!r}")
+    return found[0]
 
 
 def _checkpoint(root: Path, name: str) -> dict[str, Any]:

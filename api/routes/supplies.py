@@ -1,15 +1,37 @@
 """What a job can name, and where it can run."""
 
+import hashlib
+import pathlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
-from api.answers import Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
-from api.context import Caller, Here
+from api.answers import Checkpoint, Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
+from api.body import ARCHIVES
+from api.context import Caller, Here, IdempotencyKey
+from api.creation import CREATED, created
 from api.problems import documented
-from services import device_history, materials, queries
+from services import device_history, materials, queries, uploads
+from services.uploads import Upload
 
 router = APIRouter(tags=["supplies"])
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NewName = Annotated[str, Query(min_length=1, max_length=64, pattern=_NAME, description="what jobs will call it")]
+_PIECE = 2**20
+_UPLOAD: dict[str, Any] = {
+    "status_code": 201,
+    "responses": {**CREATED, **documented(409, 507)},
+    "openapi_extra": {
+        "requestBody": {
+            "required": True,
+            "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in ARCHIVES},
+        }
+    },
+}
 
 
 @router.get("/models", response_model=Models)
@@ -23,6 +45,53 @@ def list_datasets(here: Here, caller: Caller) -> Any:
     return {"items": materials.list_datasets(here.settings)}
 
 
+@router.post("/datasets", response_model=Dataset, **_UPLOAD)
+async def add_dataset(
+    name: NewName,
+    request: Request,
+    response: Response,
+    here: Here,
+    caller: Caller,
+    validation_share: Annotated[float | None, Query(gt=0, lt=1, description="of the training images")] = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Any:
+    """Add a dataset: the body is a tar, gzipped or not, of TFRecord files and one label map (`*.pbtxt`).
+
+    Files whose names begin with `val` are for validation; without them, `validation_share` puts a part of the others
+    aside. Every record is checked first.
+    """
+    with uploads.place_for(here.settings) as place:
+        upload = await _received(request, here, place)
+        done = await run_in_threadpool(
+            uploads.add_dataset, here.store, here.settings, caller, name, upload, validation_share, idempotency_key
+        )
+    return created(done, response)
+
+
+async def _received(request: Request, here: Here, place: pathlib.Path) -> Upload:
+    """The body, on disk. How large it may be is checked on its way here."""
+    announced = request.headers.get("content-length", "0")
+    uploads.require_space(here.settings, int(announced) if announced.isdecimal() else 0)
+    digest, waiting = hashlib.sha256(), bytearray()
+    with place.open("xb") as file:
+
+        def write() -> None:
+            digest.update(waiting)
+            file.write(waiting)
+            waiting.clear()
+
+        try:
+            async for piece in request.stream():
+                waiting += piece
+                if len(waiting) >= _PIECE:
+                    await run_in_threadpool(write)
+                    await run_in_threadpool(uploads.require_space, here.settings, 0)
+        except ClientDisconnect:
+            raise HTTPException(400, "the body broke off") from None
+        await run_in_threadpool(write)
+    return Upload(place, digest.hexdigest())
+
+
 @router.get("/datasets/{name}", response_model=Dataset, responses=documented(404))
 def show_dataset(name: Annotated[str, Path(max_length=64, examples=["shapes"])], here: Here, caller: Caller) -> Any:
     return materials.show_dataset(here.settings, name)
@@ -32,6 +101,30 @@ def show_dataset(name: Annotated[str, Path(max_length=64, examples=["shapes"])],
 def list_checkpoints(here: Here, caller: Caller) -> Any:
     """What training can start from."""
     return {"items": materials.list_checkpoints(here.settings)}
+
+
+@router.post("/checkpoints", response_model=Checkpoint, **_UPLOAD)
+async def add_checkpoint(
+    name: NewName,
+    request: Request,
+    response: Response,
+    here: Here,
+    caller: Caller,
+    idempotency_key: IdempotencyKey = None,
+) -> Any:
+    """Add a checkpoint to start training from: a tar, gzipped or not, with one TensorFlow checkpoint (`ckpt-….index`
+    and its data) somewhere in it. The archives of the Object Detection API's model zoo will do as they are."""
+    with uploads.place_for(here.settings) as place:
+        upload = await _received(request, here, place)
+        done = await run_in_threadpool(
+            uploads.add_checkpoint, here.store, here.settings, caller, name, upload, idempotency_key
+        )
+    return created(done, response)
+
+
+@router.get("/checkpoints/{name}", response_model=Checkpoint, responses=documented(404))
+def show_checkpoint(name: Annotated[str, Path(max_length=64, examples=["coco17"])], here: Here, caller: Caller) -> Any:
+    return materials.show_checkpoint(here.settings, name)
 
 
 @router.get("/devices", response_model=Devices)

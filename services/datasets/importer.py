@@ -15,7 +15,7 @@ from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
 from services.datasets.survey import SPLITS, Survey
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["Added", "Keep", "Progress", "add"]
+__all__ = ["Added", "Keep", "Progress", "add", "move_into_place"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_FILES = 10_000
@@ -85,7 +85,7 @@ def add(
             num_classes=classes.num_classes,
             has_masks=survey.has_masks,
         )
-        _move_into_place(building, root / name)
+        move_into_place(building, root / name)
     return Added(Dataset.load(root / name), reading.linked, survey.warnings())
 
 
@@ -192,7 +192,7 @@ def _check_request(
             raise _refused(f"{file}: is given twice, also as {first}; name each file once")
 
 
-def _move_into_place(building: Path, folder: Path) -> None:
+def move_into_place(building: Path, folder: Path) -> None:
     """What a crash leaves is the whole dataset or no dataset: the content is on disk before the name is."""
     for path in (*building.iterdir(), building):
         _sync(path)
