@@ -25,6 +25,11 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # Where two disagree about the end of a request, the rest of it becomes somebody else's.
+            detail = "send Content-Length or Transfer-Encoding, not both"
+            await problem(scope, "bad_request", detail)(scope, receive, send)
+            return
         is_upload = scope["method"] == "POST" and scope["path"] in _UPLOADS
         most, told = self._archive if is_upload else self._json
         length = headers.get("content-length", "0")

@@ -18,7 +18,7 @@ from services.store.engine import Store
 from services.store.models import Token
 from services.views import stamp
 
-__all__ = ["create", "every", "revoke"]
+__all__ = ["create", "every", "revoke", "show"]
 
 
 def create(
@@ -83,14 +83,27 @@ def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
         return [token_view(token, name) for token, name in found]
 
 
+def show(store: Store, principal: Principal, token_id: int) -> dict[str, Any]:
+    """Raises NotFound, also for one that is somebody else's."""
+    principal.require(Scope.READ)
+    with store.reading() as session:
+        token = _own(session, principal, token_id)
+        return token_view(token, accounts.names_of(session, {token.user_id})[token.user_id])
+
+
+def _own(session: Session, principal: Principal, token_id: int) -> Token:
+    token = accounts.get_token(session, token_id)
+    if token is None or (token.user_id != principal.user_id and not principal.is_admin):
+        raise NotFound(f"there is no token {token_id}")
+    return token
+
+
 def revoke(store: Store, principal: Principal, token_id: int) -> None:
     """From now on it is not valid. Twice is as once. Raises NotFound, also for one that is somebody else's."""
     principal.require(Scope.SUBMIT)
     now = utc_now()
     with store.transaction() as session:
-        token = accounts.get_token(session, token_id)
-        if token is None or (token.user_id != principal.user_id and not principal.is_admin):
-            raise NotFound(f"there is no token {token_id}")
+        _own(session, principal, token_id)
         if accounts.revoke(session, token_id, now):
             audit.add(session, principal.user_id, "token.revoke", f"token {token_id}", now)
 

@@ -80,8 +80,7 @@ def update(
     now = utc_now()
     with store.transaction() as session:
         webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
-        if version is not None and webhook.version != version:
-            raise Conflict("version_mismatch", f"the webhook is at version {webhook.version} now; read it again")
+        _check_version(webhook, version)
         if "url" in changes:
             webhook.url = changes["url"]
         if "kinds" in changes:
@@ -95,11 +94,12 @@ def update(
         audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **changes)
 
 
-def remove(store: Store, principal: Principal, webhook_id: int) -> None:
-    """With all that was to be sent to it."""
+def remove(store: Store, principal: Principal, webhook_id: int, version: int | None = None) -> None:
+    """With all that was to be sent to it. Raises NotFound, Conflict("version_mismatch")."""
     principal.require(Scope.SUBMIT)
     with store.transaction() as session:
         webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+        _check_version(webhook, version)
         webhooks.remove(session, webhook)
         audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
 
@@ -130,6 +130,11 @@ def _own(webhook: Webhook | None, principal: Principal, webhook_id: int) -> Webh
     if webhook is None or not (webhook.user_id == principal.user_id or principal.is_admin):
         raise NotFound(f"there is no webhook {webhook_id}")
     return webhook
+
+
+def _check_version(webhook: Webhook, version: int | None) -> None:
+    if version is not None and webhook.version != version:
+        raise Conflict("version_mismatch", f"the webhook is at version {webhook.version} now; read it again")
 
 
 def _check_url(settings: Settings, url: str) -> None:

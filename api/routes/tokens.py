@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from api.answers import NewToken, Tokens
+from api.answers import NewToken, Token, Tokens
 from api.bodies import TokenBody
 from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
 from api.creation import CREATED, created
@@ -14,6 +14,7 @@ from services import tokens
 from services.accounts import Scope
 
 router = APIRouter(tags=["tokens"])
+TokenId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
 @router.get("/tokens", response_model=Tokens)
@@ -39,7 +40,13 @@ def create_token(
     return {**created(made, response), "token": made.secret}
 
 
+@router.get("/tokens/{token_id}", response_model=Token, responses=documented(404))
+def show_token(token_id: TokenId, here: Here, caller: Caller) -> Any:
+    """Without the token itself, which nobody can have again."""
+    return tokens.show(here.store, caller, token_id)
+
+
 @router.delete("/tokens/{token_id}", status_code=204, responses=documented(404))
-def revoke_token(token_id: Annotated[int, Path(ge=1, le=LARGEST_ID)], here: Here, caller: Caller) -> None:
+def revoke_token(token_id: TokenId, here: Here, caller: Caller) -> None:
     """From now on it is not valid. A second time changes nothing."""
     tokens.revoke(here.store, caller, token_id)

@@ -54,10 +54,10 @@ def edit_webhook(
     return show_webhook(webhook_id, response, here, caller)
 
 
-@router.delete("/webhooks/{webhook_id}", status_code=204, responses=documented(404))
-def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller) -> None:
-    """With all that was to be sent to it."""
-    webhooks.remove(here.store, caller, webhook_id)
+@router.delete("/webhooks/{webhook_id}", status_code=204, responses=documented(404, 412))
+def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller, if_match: IfMatch = None) -> None:
+    """With all that was to be sent to it. With `If-Match`, only if nobody has changed it meanwhile."""
+    webhooks.remove(here.store, caller, webhook_id, etags.read(if_match))
 
 
 @router.post("/webhooks/{webhook_id}/test", status_code=202, response_model=Delivery, responses=documented(404, 409))

@@ -108,3 +108,14 @@ def test_sent_many_times_at_once_it_is_made_once(furnished: Service) -> None:
     assert len({answer.json()["id"] for answer in answers}) == 1
     assert sum("idempotency-replayed" not in answer.headers for answer in answers) == 1
     assert len(furnished.get("/v1/webhooks", by="admin").json()["items"]) == 2
+
+
+def test_where_something_was_made_it_can_be_read(furnished: Service) -> None:
+    for path, body, _, secret in MADE:
+        made = furnished.post(path, json=body, by="admin")
+        told = made.json()
+        shown = furnished.get(made.headers["location"], by="admin")
+        assert shown.status_code == 200, path
+        if not path.endswith("/test"):
+            assert shown.json().get("name") == told.get("name")
+            assert secret not in shown.json()

@@ -118,3 +118,9 @@ def test_importing_the_api_imports_neither_the_worker_nor_tensorflow() -> None:
     program = "import sys, api.app; sys.exit(', '.join({'worker', 'tensorflow', 'keras'} & set(sys.modules)) or None)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_body_whose_end_is_told_in_two_ways_is_refused(service: Service) -> None:
+    headers = {"Content-Type": "application/json", "Content-Length": "2", "Transfer-Encoding": "chunked"}
+    problem = expect_problem(service.post("/v1/jobs", content=b"{}", headers=headers), 400, "bad_request")
+    assert "not both" in problem["detail"]

@@ -102,3 +102,12 @@ def test_a_role_that_was_lowered_counts_at_once(service: Service) -> None:
         anna.role = "viewer"
     expect_problem(service.post("/v1/jobs", json={}, by=strong), 403)
     assert datetime.datetime.fromisoformat(service.get("/v1/tokens").json()["items"][0]["created_at"]).tzinfo
+
+
+def test_a_token_is_shown_to_its_owner_and_admins(service: Service) -> None:
+    made = service.post("/v1/tokens", json={"name": "laptop"})
+    place = made.headers["location"]
+    assert {**service.get(place).json(), "token": made.json()["token"]} == made.json()
+    assert service.get(place, by="admin").status_code == 200
+    for path, by in ((place, "bert"), ("/v1/tokens/999", "anna")):
+        expect_problem(service.get(path, by=by), 404, "not_found")

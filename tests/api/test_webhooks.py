@@ -59,3 +59,12 @@ def test_what_cannot_be_is_refused(service: Service) -> None:
         {**BODY, "kinds": ["job.started"]},
     ):
         expect_problem(service.post("/v1/webhooks", json=body), 422, "invalid")
+
+
+def test_what_has_changed_meanwhile_is_not_removed(service: Service) -> None:
+    made = service.post("/v1/webhooks", json={"url": "https://hooks.example"})
+    place, seen = made.headers["location"], {"If-Match": made.headers["etag"]}
+    service.ask("PATCH", place, json={"kinds": ["job.failed"]})
+    expect_problem(service.ask("DELETE", place, headers=seen), 412, "version_mismatch")
+    now = {"If-Match": service.get(place).headers["etag"]}
+    assert service.ask("DELETE", place, headers=now).status_code == 204
