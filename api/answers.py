@@ -91,6 +91,12 @@ class Progress(BaseModel):
     eta_s: float | None = Field(description="of the attempt that runs; null until its pace is known")
 
 
+class Setback(BaseModel):
+    attempt: int
+    diagnosis: str
+    followed_by: str | None = Field(description="what was done about it")
+
+
 class Job(BaseModel):
     id: int
     name: str
@@ -107,6 +113,7 @@ class Job(BaseModel):
     progress: Progress
     current_attempt: int | None = Field(description="the attempt that runs")
     attempts: int = Field(description="how many there have been")
+    setback: Setback | None = Field(description="the last attempt of it that did not end well; null where none did")
     model: str
     dataset: str
     policy: Policy
@@ -257,6 +264,8 @@ class LeasedTo(BaseModel):
     limit_bytes: int = Field(description="what it could have of the device when it started")
     peak_bytes: int | None = Field(description="measured so far")
     predicted: Prediction | None
+    phase: str | None
+    progress: Progress | None
     link: str | None
 
 
@@ -274,7 +283,8 @@ class Device(BaseModel):
     name: str
     total_bytes: int
     free_bytes: int
-    others_bytes: int = Field(description="held by other people's processes")
+    ours_bytes: int = Field(description="held by the job that has it; of a slot, as its trainer said last")
+    others_bytes: int = Field(description="held by anybody else")
     bfloat16: bool
     utilisation: int | None = Field(description="percent")
     temperature: int | None = Field(description="degrees Celsius")

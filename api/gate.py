@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api import cookies
+from api import cookies, dashboard
 from api.problems import problem, problem_of
 from api.rate import Rate
 from services import accounts
@@ -66,7 +66,7 @@ class Gate:
             else:
                 scope.setdefault("state", {})["principal"] = await self._admit(method, path, headers)
         except DownshiftError as error:
-            if isinstance(error, Unauthenticated) and _is_page(method, path, headers):
+            if isinstance(error, Unauthenticated) and dashboard.is_page(scope):
                 await RedirectResponse(_login_page(scope), 303)(scope, receive, send)
             else:
                 await problem_of(scope, error)(scope, receive, send)
@@ -151,11 +151,6 @@ def _refuse_other_sites(headers: Headers) -> None:
 
 def _is_loopback(name: str) -> bool:
     return name == "localhost" or ipaddress.ip_address(name).is_loopback
-
-
-def _is_page(method: str, path: str, headers: Headers) -> bool:
-    wants_page = "text/html" in headers.get("accept", "") and "authorization" not in headers
-    return method == "GET" and wants_page and not path.startswith("/v1/")
 
 
 def _login_page(scope: Scope) -> str:

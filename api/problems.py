@@ -1,4 +1,7 @@
-"""Every error as problem+json (RFC 9457). The one place where codes become HTTP's numbers."""
+"""Every error as problem+json (RFC 9457), or as a page where a person asked for one.
+
+The one place where codes become HTTP's numbers.
+"""
 
 import copy
 import logging
@@ -8,12 +11,13 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
+from api import dashboard
 from services.domain.states import WrongState
 from services.errors import Conflict, DownshiftError, Fault, Invalid, TooFast
 from services.health import DATABASE_AWAY
@@ -93,7 +97,7 @@ def problem(
     *,
     faults: Sequence[Fault] | None = None,
     headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
+) -> Response:
     """The answer for a code that this module knows."""
     status, title = _CODES[code]
     return _response(scope, code, status, title, detail, faults, headers)
@@ -107,7 +111,10 @@ def _response(
     detail: str,
     faults: Sequence[Fault] | None,
     headers: Mapping[str, str] | None,
-) -> JSONResponse:
+) -> Response:
+    number = scope.get("state", {}).get("request_id", "")
+    if dashboard.is_page(scope):
+        return dashboard.error_page(status, title, detail, number, headers)
     body: dict[str, Any] = {
         "type": f"urn:downshift:problem:{code}",
         "title": title,
@@ -115,14 +122,14 @@ def _response(
         "detail": detail,
         "instance": scope.get("path", ""),
         "code": code,
-        "request_id": scope.get("state", {}).get("request_id", ""),
+        "request_id": number,
     }
     if faults is not None:
         body["errors"] = [{"field": fault.field, "message": fault.message} for fault in faults]
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def problem_of(scope: Scope, error: Exception) -> JSONResponse:
+def problem_of(scope: Scope, error: Exception) -> Response:
     """The answer for an error of a use case."""
     code = str(getattr(error, "code", "internal"))
     status, title = _CODES.get(code) or _CODES[_family(error)]
@@ -150,11 +157,11 @@ def handle_all(app: FastAPI) -> None:
         app.add_exception_handler(kind, _database_away)
 
 
-def _refused(request: Request, error: Exception) -> JSONResponse:
+def _refused(request: Request, error: Exception) -> Response:
     return problem_of(request.scope, error)
 
 
-def _not_valid(request: Request, error: Exception) -> JSONResponse:
+def _not_valid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(item["type"] == "json_invalid" for item in found):
@@ -172,7 +179,7 @@ def _field(location: Sequence[int | str]) -> str:
     return ".".join(parts)
 
 
-def _by_framework(request: Request, error: Exception) -> JSONResponse:
+def _by_framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _BY_STATUS.get(error.status_code, "bad_request" if error.status_code < 500 else "internal")
     headers = dict(error.headers or {})
@@ -195,7 +202,7 @@ def _allowed(request: Request) -> list[str]:
     return sorted(found)
 
 
-def _database_away(request: Request, error: Exception) -> JSONResponse:
+def _database_away(request: Request, error: Exception) -> Response:
     _log.error("the database cannot be reached: %s", error)
     detail = "the database did not answer; nothing was changed, try again in a moment"
     return problem(request.scope, "database_away", detail, headers={"Retry-After": "5"})

@@ -27,12 +27,17 @@ _EVERY = datetime.timedelta(seconds=20)
 
 def use_now(session: Session, device: Device, job_id: int | None, attempt: int | None) -> Use:
     """Whose memory of it is whose. Of a slot, only the trainer knows what it uses."""
-    if device.kind == DeviceKind.GPU or job_id is None or attempt is None:
-        is_leased = job_id is not None
-        return use_of(device.total_bytes, device.free_bytes, device.processes, is_leased, device.baseline_bytes or 0)
-    ours = min(device.total_bytes, int(metrics.newest_value(session, job_id, attempt, "device_memory") or 0))
-    others = max(0, device.total_bytes - device.free_bytes - ours)
-    return Use(device.total_bytes - ours - others, ours, others)
+    sampled = None
+    if device.kind != DeviceKind.GPU and job_id is not None and attempt is not None:
+        sampled = metrics.newest_value(session, job_id, attempt, "device_memory")
+    return use_of(
+        device.total_bytes,
+        device.free_bytes,
+        device.processes,
+        job_id is not None,
+        device.baseline_bytes or 0,
+        sampled,
+    )
 
 
 def write_down(session: Session, seen: Collection[Device], leases: Iterable[Lease], now: datetime.datetime) -> None:

@@ -131,6 +131,8 @@ class Watch:
             )
             for seen in (view, masked):
                 seen.pop("seen_at")
+                if seen["job"]:  # `progress` tells it
+                    seen["job"].pop("progress")
             news = News("device", view, now, owner_id=holding.owner_id if holding else None, masked=masked)
             found += self._changed("device", device.id, news)
         for gone in self._forget("device", present):

@@ -59,14 +59,14 @@ def _views(
     """`standings`: of everybody, needed where a job waits."""
     owners = {user_id: owner.name for user_id, owner in standings.items()}
     owners = owners or accounts.names_of(session, {job.owner_id for job in found})
-    running = [job.id for job in found if job.state == State.RUNNING]
-    step_times = listing.step_times(session, running) if running else {}
+    tried = [job.id for job in found if job.attempts]
+    tries = listing.tries(session, tried) if tried else {}
     return [
         views.job_view(
             job,
             owners[job.owner_id],
             positions.get(job.id),
-            step_times.get(job.id),
+            tries.get(job.id),
             standings[job.owner_id].hold if job.state == State.QUEUED else None,
         )
         for job in found

@@ -1,13 +1,15 @@
 """What rows look like to those who ask: plain values that JSON can hold. No queries here."""
 
+import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from services.domain.catalogue import Model
-from services.domain.contract import Reason
+from services.domain.contract import DeviceKind, Reason
+from services.domain.device_use import Use, use_of
 from services.domain.states import State
-from services.store.listing import Holding
+from services.store.listing import Holding, Tries
 from services.store.models import Attempt, Device, Job
 
 __all__ = ["attempt_view", "device_view", "eta_s", "job_view", "model_view", "stamp", "stamp_of"]
@@ -24,9 +26,9 @@ def stamp_of(seconds: float) -> str | None:
 
 
 def job_view(
-    job: Job, owner: str, queue_position: int | None, step_s: float | None, hold: str | None = None
+    job: Job, owner: str, queue_position: int | None, tries: Tries | None, hold: str | None = None
 ) -> dict[str, Any]:
-    """`step_s`: what a step of the attempt that runs takes lately. `hold`: which limit of its owner it waits for."""
+    """`hold`: which limit of its owner it waits for."""
     running = job.state == State.RUNNING
     here = f"/v1/jobs/{job.id}"
     return {
@@ -45,10 +47,11 @@ def job_view(
         "progress": {
             "step": job.step,
             "steps": job.steps,
-            "eta_s": eta_s(job.step, job.steps, step_s) if running else None,
+            "eta_s": eta_s(job.step, job.steps, tries.step_s) if running and tries else None,
         },
         "current_attempt": job.attempts if running else None,
         "attempts": job.attempts,
+        "setback": dataclasses.asdict(tries.setback) if tries and tries.setback else None,
         "model": job.model,
         "dataset": job.dataset,
         "policy": job.policy,
@@ -126,6 +129,7 @@ def device_view(
     device: Device, holding: Holding | None, present_since: datetime.datetime, *, is_hidden: bool = False
 ) -> dict[str, Any]:
     """A device that was not reported since `present_since` is shown as away. `is_hidden`: whose job has it is not."""
+    use = _use(device, holding)
     return {
         "id": device.id,
         "host": device.host,
@@ -133,8 +137,9 @@ def device_view(
         "index": device.index,
         "name": device.name,
         "total_bytes": device.total_bytes,
-        "free_bytes": device.free_bytes,
-        "others_bytes": sum(process.get("used_bytes") or 0 for process in device.processes),
+        "free_bytes": use.free,
+        "ours_bytes": use.ours,
+        "others_bytes": use.others,
         "bfloat16": device.bfloat16,
         "utilisation": device.utilisation,
         "temperature": device.temperature,
@@ -146,12 +151,18 @@ def device_view(
     }
 
 
+def _use(device: Device, holding: Holding | None) -> Use:
+    sampled = holding.sampled_bytes if holding is not None and device.kind != DeviceKind.GPU else None
+    before = device.baseline_bytes or 0
+    return use_of(device.total_bytes, device.free_bytes, device.processes, holding is not None, before, sampled)
+
+
 def _holder_view(holding: Holding, is_hidden: bool) -> dict[str, Any]:
     attempt = holding.attempt
     memory = {"limit_bytes": attempt.limit_bytes, "peak_bytes": attempt.peak_bytes}
     if is_hidden:
         nobody = {"id": None, "attempt": None, "name": "another user's job", "owner": None}
-        return {**nobody, **memory, "predicted": None, "link": None}
+        return {**nobody, **memory, "predicted": None, "phase": None, "progress": None, "link": None}
     return {
         "id": attempt.job_id,
         "attempt": attempt.number,
@@ -159,6 +170,12 @@ def _holder_view(holding: Holding, is_hidden: bool) -> dict[str, Any]:
         "owner": holding.owner,
         **memory,
         "predicted": (attempt.planned or {}).get("prediction"),
+        "phase": attempt.phase,
+        "progress": {
+            "step": attempt.step,
+            "steps": holding.steps,
+            "eta_s": eta_s(attempt.step, holding.steps, attempt.step_s),
+        },
         "link": f"/v1/jobs/{attempt.job_id}",
     }
 

@@ -8,15 +8,18 @@ import functools
 import hashlib
 import importlib.util
 import mimetypes
+from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
 from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from services.errors import NotFound
 
-__all__ = ["STATIC", "router", "static_files"]
+__all__ = ["STATIC", "error_page", "is_page", "router", "static_files"]
 
 router = APIRouter(include_in_schema=False)
 
@@ -24,12 +27,10 @@ STATIC = "/static/"
 _HERE = Path(__file__).parent
 _PAGES = (
     ("/", "Jobs"),
-    ("/jobs/new", "New job"),
     ("/devices", "Devices"),
-    ("/compare", "Compare"),
     ("/datasets", "Datasets"),
     ("/models", "Models"),
-    ("/settings", "Settings"),
+    ("/compare", "Compare"),
 )
 _ONE_YEAR = "public, max-age=31536000, immutable"
 
@@ -61,6 +62,29 @@ _shell("/compare", "compare.html", charts=True)
 _shell("/datasets", "datasets.html")
 _shell("/models", "models.html")
 _shell("/settings", "settings.html")
+
+
+@router.get("/jobs")
+def jobs(request: Request) -> RedirectResponse:
+    """Where people look for the list of jobs; it is the front page."""
+    return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/", 308)
+
+
+def is_page(scope: Scope) -> bool:
+    """Does a person ask for this, with a browser? What /v1 answers is for programs, whoever asks."""
+    headers = Headers(scope=scope)
+    wants_page = "text/html" in headers.get("accept", "") and "authorization" not in headers
+    return bool(scope["method"] == "GET" and wants_page and not scope["path"].startswith("/v1/"))
+
+
+def error_page(
+    status: int, title: str, detail: str, number: str, headers: Mapping[str, str] | None = None
+) -> HTMLResponse:
+    """What went wrong and the way back, where a person would get a problem."""
+    page = _page("error.html", "", status=status, title=title, detail=detail, number=number)
+    page.status_code = status
+    page.headers.update(headers or {})
+    return page
 
 
 @router.get(STATIC + "{version}/{name:path}")

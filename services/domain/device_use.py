@@ -16,9 +16,23 @@ class Use:
     others: int
 
 
-def use_of(total: int, free: int, processes: Iterable[Mapping[str, Any]], is_leased: bool, held_before: int) -> Use:
-    """`processes`: other people's. `held_before`: by nobody that the driver names, before our job was there."""
+def use_of(
+    total: int,
+    free: int,
+    processes: Iterable[Mapping[str, Any]],
+    is_leased: bool,
+    held_before: int,
+    sampled: float | None = None,
+) -> Use:
+    """`processes`: other people's. `held_before`: by nobody that the driver names, before our job was there.
+
+    `sampled`: what the trainer said last of a slot: nobody else knows.
+    """
     used = max(0, total - free)
+    if sampled is not None:
+        ours = min(total, int(sampled))
+        others = max(0, used - ours)
+        return Use(total - ours - others, ours, others)
     others = min(used, sum(process.get("used_bytes") or 0 for process in processes))
     if is_leased:
         others = min(used, others + max(0, held_before))

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from services.domain.findings import Diagnosis
 from services.domain.states import ACTIVE, State
-from services.store.models import Attempt, Device, Job, Lease, User
+from services.store.models import Attempt, Device, Job, Lease, Metric, User
 
 __all__ = [
     "Holding",
     "Running",
+    "Setback",
+    "Tries",
     "by_numbers",
     "count_active",
     "count_by_state",
@@ -19,8 +22,10 @@ __all__ = [
     "owners_of",
     "page",
     "running",
-    "step_times",
+    "tries",
 ]
+
+_NO_SETBACK = (Diagnosis.COMPLETED, Diagnosis.INTERRUPTED)
 
 
 def page(
@@ -74,14 +79,37 @@ def count_by_state(session: Session) -> dict[str, int]:
     return dict(rows.all())
 
 
-def step_times(session: Session, job_ids: Iterable[int]) -> dict[int, float]:
-    """What a step takes in the newest attempt of each job, where that is known."""
+@dataclass(frozen=True)
+class Setback:
+    """An attempt that did not end well, and what was done about it."""
+
+    attempt: int
+    diagnosis: str
+    followed_by: str | None
+
+
+@dataclass(frozen=True)
+class Tries:
+    """What a list shows of a job's attempts. `step_s`: what a step takes in the newest, where that is known."""
+
+    step_s: float | None
+    setback: Setback | None  # the last
+
+
+def tries(session: Session, job_ids: Iterable[int]) -> dict[int, Tries]:
+    """Of each of these jobs that has been tried."""
     rows = session.execute(
-        select(Attempt.job_id, Attempt.step_s)
-        .join(Job, (Job.id == Attempt.job_id) & (Job.attempts == Attempt.number))
-        .where(Attempt.job_id.in_(list(job_ids)), Attempt.step_s.is_not(None))
+        select(Attempt.job_id, Attempt.number, Attempt.step_s, Attempt.diagnosis, Attempt.followed_by)
+        .where(Attempt.job_id.in_(list(job_ids)))
+        .order_by(Attempt.job_id, Attempt.number)
     )
-    return {job_id: step_s for job_id, step_s in rows if step_s is not None}
+    found: dict[int, Tries] = {}
+    for job_id, number, step_s, diagnosis, followed_by in rows:
+        setback = found[job_id].setback if job_id in found else None
+        if diagnosis is not None and diagnosis not in _NO_SETBACK:
+            setback = Setback(number, diagnosis, followed_by)
+        found[job_id] = Tries(step_s, setback)
+    return found
 
 
 @dataclass(frozen=True)
@@ -92,12 +120,21 @@ class Holding:
     name: str
     owner_id: int
     owner: str
+    steps: int
+    sampled_bytes: float | None  # of the device's memory, as its trainer said last
 
 
 def devices(session: Session) -> Sequence[tuple[Device, Holding | None]]:
     """Each with the attempt that has it."""
+    sampled = (
+        select(Metric.value)
+        .where(Metric.job_id == Lease.job_id, Metric.name == "device_memory", Metric.attempt == Lease.attempt)
+        .order_by(Metric.step.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
     query = (
-        select(Device, Attempt, Job.name, Job.owner_id, User.name)
+        select(Device, Attempt, Job.name, Job.owner_id, User.name, Job.steps, sampled)
         .outerjoin(Lease, Lease.device_id == Device.id)
         .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
         .outerjoin(Job, Job.id == Attempt.job_id)
@@ -105,8 +142,8 @@ def devices(session: Session) -> Sequence[tuple[Device, Holding | None]]:
         .order_by(Device.host, Device.kind, Device.index)
     )
     return [
-        (device, None if attempt is None else Holding(attempt, name, owner_id, owner))
-        for device, attempt, name, owner_id, owner in session.execute(query)
+        (device, None if attempt is None else Holding(attempt, *of_job))
+        for device, attempt, *of_job in session.execute(query)
     ]
 
 

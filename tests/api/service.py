@@ -171,7 +171,7 @@ class Service:
         (export / "saved_model.pb").write_bytes(bytes(range(256)) * 5000)
         return folder
 
-    def device(self, leased_to: int | None = None, processes: Sequence[Any] = ()) -> None:
+    def device(self, leased_to: int | None = None, processes: Sequence[Any] = (), free_bytes: int = 8 * 2**30) -> None:
         now = utc_now()
         with self.store.transaction() as session:
             session.add(
@@ -183,7 +183,7 @@ class Service:
                     index=0,
                     name="CPU slot",
                     total_bytes=8 * 2**30,
-                    free_bytes=8 * 2**30,
+                    free_bytes=free_bytes,
                     bfloat16=True,
                     processes=list(processes),
                     seen_at=now,

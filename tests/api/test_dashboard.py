@@ -4,8 +4,10 @@ import re
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from api import dashboard
+from services.users import sessions
 from tests.api.service import Browser, Service, expect_problem
 
 PAGES = ("/", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings")
@@ -63,6 +65,42 @@ def test_a_page_says_nothing_of_a_job(service: Service) -> None:
     service.job(name="<img onerror=alert(1)>")
     for path in PAGES:
         assert "onerror" not in page(service, path).text
+
+
+def test_a_person_who_errs_gets_a_page_with_the_way_back_and_a_program_a_problem(service: Service) -> None:
+    browser = Browser(service)
+    browser.log_in(token=service.tokens["anna"])
+    for path in ("/nowhere", "/jobs/x"):
+        answer = browser.get(path, headers=HTML)
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert f"There is nothing at {path}." in answer.text
+        assert 'href="/"' in answer.text
+        assert "'unsafe" not in answer.headers["content-security-policy"]
+        expect_problem(browser.get(path), 404)
+        expect_problem(service.get(path, headers=HTML), 404)  # with a token: no person
+    expect_problem(browser.get("/v1/nowhere", headers=HTML), 404)
+    assert "<b>" not in browser.get("/<b>", headers=HTML).text
+
+
+def test_a_person_gets_a_page_also_when_the_service_fails(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser(service)
+    browser.log_in(token=service.tokens["anna"])
+    monkeypatch.setattr(dashboard, "_page", lambda *_, **__: 1 / 0)
+    expect_problem(browser.get("/"), 500, "internal")
+    monkeypatch.undo()
+    monkeypatch.setattr(sessions, "authenticate", away)
+    answer = browser.get("/", headers=HTML)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "The database did not answer" in answer.text
+
+
+def away(*_: object) -> None:
+    raise OperationalError("SELECT 1", {}, ConnectionError())
+
+
+def test_the_list_of_jobs_is_the_front_page(service: Service) -> None:
+    answer = service.get("/jobs?state=running", headers=HTML, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (308, "/?state=running")
 
 
 def test_one_who_has_logged_in_gets_the_pages(service: Service) -> None:

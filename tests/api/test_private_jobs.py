@@ -64,6 +64,8 @@ def test_a_device_says_that_another_user_s_job_has_it(private: Service) -> None:
         "limit_bytes": 1000 * 2**20,
         "peak_bytes": 900 * 2**20,
         "predicted": None,
+        "phase": None,
+        "progress": None,
         "link": None,
     }
     assert "secret" not in answer.text

@@ -26,6 +26,14 @@ def test_the_number_of_queries_does_not_grow_with_the_list(service: Service, pat
     assert cost() == few <= 7
 
 
+def test_a_job_tells_its_last_setback_and_what_was_done_about_it(service: Service) -> None:
+    fresh, shrunk = service.job(), service.job(state=State.RUNNING, attempts=3)
+    listed = {job["id"]: job["setback"] for job in service.get("/v1/jobs").json()["items"]}
+    assert listed[fresh] is None
+    assert (listed[shrunk]["attempt"], listed[shrunk]["diagnosis"]) == (2, "too_large")  # the third runs
+    assert service.get(f"/v1/jobs/{shrunk}").json()["setback"] == listed[shrunk]
+
+
 def test_no_jobs_are_no_page_and_no_next(service: Service) -> None:
     page = queries.list_jobs(service.store, service.settings, service.principals["vera"], limit=10)
     assert (page.items, page.before) == ([], None)

@@ -3,9 +3,11 @@
 import pytest
 
 from services import device_reports
+from services.clock import utc_now
 from services.domain import catalogue
 from services.domain.states import State
-from services.store import migrate
+from services.store import metrics, migrate
+from services.store.metrics import Value
 from tests.api.service import Service, expect_problem
 from tests.desk import GB, gpu
 
@@ -57,6 +59,20 @@ def test_devices_tell_what_runs_on_them(service_on_each: Service) -> None:
     assert (device["job"]["name"], device["job"]["owner"]) == ("efficientdet_d0 on shapes", "anna")
     assert device["is_present"] is True
     assert device["total_bytes"] == 8 * 2**30
+    assert device["job"]["phase"] == "training"
+    assert device["job"]["progress"] == {"step": 40, "steps": 100, "eta_s": 30.0}
+
+
+def test_a_slot_s_memory_is_its_job_s_as_far_as_the_trainer_says(service_on_each: Service) -> None:
+    job = service_on_each.job(state=State.RUNNING, attempts=1)
+    service_on_each.device(leased_to=job)
+    (device,) = service_on_each.get("/v1/devices").json()["items"]
+    assert (device["free_bytes"], device["ours_bytes"], device["others_bytes"]) == (8 * GB, 0, 0)
+    with service_on_each.store.transaction() as session:
+        values = [Value("device_memory", step, held, utc_now()) for step, held in ((1, GB), (2, 3 * GB))]
+        metrics.record(session, job, 1, values)
+    (device,) = service_on_each.get("/v1/devices").json()["items"]
+    assert (device["free_bytes"], device["ours_bytes"], device["others_bytes"]) == (5 * GB, 3 * GB, 0)
 
 
 def test_devices_tell_who_else_holds_their_memory(service_on_each: Service) -> None:
@@ -64,10 +80,11 @@ def test_devices_tell_who_else_holds_their_memory(service_on_each: Service) -> N
         processes=[
             {"pid": 4711, "name": "python", "used_bytes": 3 * 2**30},
             {"pid": 4712, "name": None, "used_bytes": None},
-        ]
+        ],
+        free_bytes=4 * GB,
     )
     (device,) = service_on_each.get("/v1/devices").json()["items"]
-    assert device["others_bytes"] == 3 * 2**30
+    assert (device["free_bytes"], device["ours_bytes"], device["others_bytes"]) == (4 * GB, 0, 4 * GB)
     assert [process["pid"] for process in device["processes"]] == [4711, 4712]
     assert device["job"] is None
 

@@ -5,7 +5,6 @@ const listeners = new Set();
 let source = null;
 let isGreeted = false;
 let newest = null; // the last number seen
-let state = "connecting";
 
 /** listener({kind, id, job, attempt, at, data}); returns what ends it. */
 export function listen(listener) {
@@ -23,8 +22,9 @@ function open() {
   source = new EventSource(newest === null ? "/v1/events" : `/v1/events?since=${newest}`);
   source.addEventListener("open", () => show("live"));
   source.addEventListener("error", () => {
-    show("lost");
-    if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000); // refused for now, e.g. while it restarts
+    // Refused, e.g. while it restarts: the browser itself gives up then.
+    if (source.readyState === EventSource.CLOSED) again();
+    else show(navigator.onLine ? "lost" : "offline");
   });
   for (const kind of KINDS) {
     source.addEventListener(kind, (message) => {
@@ -34,17 +34,34 @@ function open() {
       for (const listener of listeners) listener(event);
     });
   }
-  addEventListener("pagehide", () => source.close(), { once: true });
+}
+addEventListener("pagehide", () => source?.close());
+addEventListener("pageshow", (event) => {
+  if (!event.persisted || !source) return;
+  open(); // back from the browser's history: as it was then, and nobody told it what came since
+  for (const listener of listeners) listener({ kind: "reset" });
+});
+
+function again(seconds = 5) {
+  show(navigator.onLine ? "lost" : "offline", seconds);
+  if (seconds) setTimeout(again, 1000, seconds - 1);
+  else open();
 }
 
-function show(next) {
-  const was = state;
-  state = next;
+const STATES = {
+  live: ["live", "What happens is shown as it happens"],
+  lost: ["reconnecting", "The service does not answer. What is shown may be out of date; nothing is missed once it is back"],
+  offline: ["offline", "This computer has no network. What is shown may be out of date"],
+};
+function show(state, seconds = 0) {
   const element = document.querySelector(".live");
-  if (element && was !== next) {
-    element.dataset.state = next;
-    element.textContent = { live: "live", lost: "reconnecting", connecting: "connecting" }[next];
-  }
+  if (!element) return;
+  const [words, meaning] = STATES[state];
+  const was = element.dataset.state;
+  if (was !== state && was !== "connecting") document.querySelector("#news").textContent = words; // not every second
+  element.dataset.state = state;
+  element.title = meaning;
+  element.textContent = seconds ? `${words} in ${seconds} s` : words;
 }
 
 const GREETING_MS = 300;

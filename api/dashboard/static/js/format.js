@@ -59,4 +59,7 @@ export function figure(value) {
 }
 
 export const size = (pair) => `${pair[0]}×${pair[1]}`;
+const ENDINGS = { one: "st", two: "nd", few: "rd", other: "th" };
+const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
+export const ordinal = (number) => `${number}${ENDINGS[ordinals.select(number)]}`;
 export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;

@@ -1,6 +1,6 @@
 // What every page has: who is here, the theme, the keys, and short messages.
 import { whoami, remove } from "./api.js";
-import { $, $$, h } from "./dom.js";
+import { $, $$, h, put } from "./dom.js";
 import { listen } from "./events.js";
 import { keepTimes } from "./format.js";
 
@@ -28,7 +28,7 @@ export async function doing(button, work) {
 /** Asks before something that cannot be taken back; resolves to whether it is to be done. */
 export function confirmed(question, action) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { "aria-label": action },
+    const dialog = h("dialog", { class: "narrow", "aria-label": action },
       h("p", {}, question),
       h("form", { method: "dialog" },
         h("menu", {}, h("button", { value: "" }, "Keep"), h("button", { value: "yes", class: "danger" }, action))));
@@ -41,48 +41,78 @@ export function confirmed(question, action) {
   });
 }
 
-const THEMES = ["system", "light", "dark"];
+const THEMES = { system: "as the system", light: "light", dark: "dark" };
 const themeButton = $("#theme");
-themeButton?.addEventListener("click", () => {
-  const now = localStorage.getItem("theme") ?? "system";
-  const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
+themeButton.addEventListener("click", () => {
+  const names = Object.keys(THEMES);
+  const next = names[(names.indexOf(theme()) + 1) % names.length];
   if (next === "system") localStorage.removeItem("theme");
   else localStorage.setItem("theme", next);
   showTheme();
   dispatchEvent(new Event("themechosen"));
 });
+function theme() {
+  return localStorage.getItem("theme") ?? "system";
+}
 function showTheme() {
-  if (themeButton) themeButton.textContent = { system: "Auto", light: "Light", dark: "Dark" }[localStorage.getItem("theme") ?? "system"];
+  themeButton.dataset.theme = theme();
+  themeButton.title = `Theme: ${THEMES[theme()]}`;
+  themeButton.lastElementChild.textContent = themeButton.title;
 }
 showTheme();
 
-const who = $("#who");
-if (who) {
-  whoami().then((me) => {
-    who.textContent = me.user;
-    who.title = me.role;
-    if (me.csrf) {
-      const leave = $("#leave");
-      leave.hidden = false;
-      leave.addEventListener("click", () => doing(leave, async () => {
-        await remove("/v1/session");
-        location.assign("/login");
-      }));
-    }
-  }).catch((error) => toast(error.message, "bad"));
+const menu = $("#me");
+whoami().then((me) => {
+  $(".name", menu).textContent = me.user;
+  $(".avatar", menu).textContent = me.user[0];
+  $("#role").textContent = `${me.user}, ${me.role}`;
+  const leave = $("#leave");
+  leave.hidden = !me.csrf;
+  leave.addEventListener("click", () => doing(leave, async () => {
+    await remove("/v1/session");
+    location.assign("/login");
+  }));
+}).catch((error) => toast(error.message, "bad"));
+addEventListener("click", (event) => {
+  if (!menu.contains(event.target)) menu.open = false;
+});
+menu.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  menu.open = false;
+  $("summary", menu).focus();
+});
+
+/** For those who do not see the page: one sentence now and then, the newest one. */
+export function announce(text) {
+  $("#news").textContent = text;
+}
+
+/** In place of the page, where what it is about is not there. */
+export function nothing(code, title, detail) {
+  put($("#main"), h("section", { class: "card empty nothing" },
+    h("p", { class: "code" }, code), h("h1", {}, title), h("p", {}, detail),
+    h("p", { class: "row" }, h("a", { class: "button primary", href: "/" }, "All jobs"))));
+  document.title = `${title} · Downshift`;
 }
 
 /** Keys of a page, shown by `?` with those of all pages: {key: [what it does, function]}. */
 const keys = {
   "/": ["search", () => $("[data-search]")?.focus()],
+  "g j": ["go to jobs", () => location.assign("/")],
+  "g d": ["go to devices", () => location.assign("/devices")],
+  "g t": ["go to datasets", () => location.assign("/datasets")],
+  "g m": ["go to models", () => location.assign("/models")],
+  "g s": ["go to settings", () => location.assign("/settings")],
+  "n": ["new job", () => location.assign("/jobs/new")],
   "?": ["this list", showKeys],
-  "g j": ["jobs", () => location.assign("/")],
-  "g d": ["devices", () => location.assign("/devices")],
-  "n": ["a new job", () => location.assign("/jobs/new")],
 };
 export function onKeys(more) {
   Object.assign(keys, more);
 }
+$("#keys").addEventListener("click", () => {
+  menu.open = false;
+  showKeys();
+});
 let first = "";
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [contenteditable], dialog")) {
@@ -97,8 +127,8 @@ addEventListener("keydown", (event) => {
   }
 });
 function showKeys() {
-  const dialog = h("dialog", { "aria-labelledby": "keys" },
-    h("h2", { id: "keys" }, "Keys"),
+  const dialog = h("dialog", { class: "narrow", "aria-label": "Keys" },
+    h("h2", {}, "Keys"),
     h("dl", { class: "facts" }, Object.entries(keys).map(([key, [what]]) => [
       h("dt", {}, key.split(" ").map((one) => h("kbd", {}, one))), h("dd", {}, what)])),
     h("form", { method: "dialog" }, h("menu", {}, h("button", {}, "Close"))));
@@ -129,8 +159,9 @@ export function tabs(container, onShow) {
     }
   });
   container.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
+    event.preventDefault();
     const now = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");
     const next = buttons[(now + step + buttons.length) % buttons.length];
     history.replaceState(null, "", `#${next.dataset.tab}`);

@@ -1,45 +1,68 @@
 // The list of jobs: filters live in the URL, rows stay where they are while they change.
-import { get, post, query } from "./api.js";
+import { get, post, query, whoami } from "./api.js";
 import { $, $$, h, keyed, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
 import { duration, plural, time } from "./format.js";
-import { confirmed, doing, onKeys, toast } from "./frame.js";
-import { pill, progress } from "./parts.js";
+import { announce, confirmed, doing, onKeys, toast } from "./frame.js";
+import { deviceLabel, dot } from "./parts.js";
+import { progressOf, trouble, waits } from "./standing.js";
+import { showDevices } from "./strip.js";
 
 const PAGE = 50;
-const ACTIVE = ["queued", "running", "paused"];
+const STATES = ["running", "queued", "paused", "failed", "succeeded", "cancelled"];
 const filters = $("#filters");
+const { q, owner } = filters.elements;
+const states = new Set();
 const chosen = new Set();
 let shown = [];
-let pages = 1;
-let next = null;
+let next = null; // the cursor behind them
 let current = null;
-let deviceOf = new Map(); // of the jobs that run
+let devices = [];
 
 // --- filters, kept in the URL -------------------------------------------------------------------------------------
+const wanted = () => ({ q: q.value.trim(), owner: owner.value.trim(), state: [...states] });
+const isFiltered = () => Boolean(q.value.trim() || owner.value.trim() || states.size);
+
 function readUrl() {
   const found = new URLSearchParams(location.search);
-  for (const name of ["q", "state", "owner"]) filters.elements[name].value = found.get(name) ?? "";
+  q.value = found.get("q") ?? "";
+  owner.value = found.get("owner") ?? "";
+  states.clear();
+  for (const state of found.getAll("state")) if (STATES.includes(state)) states.add(state);
+  showFilters();
 }
-function wanted() {
-  const { q, state, owner } = filters.elements;
-  const states = state.value === "active" ? ACTIVE : state.value ? [state.value] : [];
-  return { q: q.value.trim(), owner: owner.value.trim(), state: states };
+function showFilters() {
+  $("#all-states").setAttribute("aria-pressed", String(!states.size));
+  for (const state of STATES) $(`#states [data-state=${state}]`).setAttribute("aria-pressed", String(states.has(state)));
+  $("#mine").setAttribute("aria-pressed", String(Boolean(me) && owner.value.trim() === me));
 }
-function isFiltered() {
-  return ["q", "state", "owner"].some((name) => filters.elements[name].value.trim());
+function filtered() {
+  history.replaceState(null, "", location.pathname + query(wanted()));
+  showFilters();
+  load();
 }
+function toggle(state) {
+  if (!states.delete(state)) states.add(state);
+  filtered();
+}
+put($("#states"),
+  h("button", { type: "button", id: "all-states", onclick: () => { states.clear(); filtered(); } }, "All"),
+  STATES.map((state) => h("button", { type: "button", dataset: { state }, onclick: () => toggle(state) }, state[0].toUpperCase() + state.slice(1), h("span", { class: "count" }))));
+
+let me = null;
+whoami().then(({ user }) => {
+  me = user;
+  showFilters();
+}).catch(() => {}); // the frame says so
+$("#mine").addEventListener("click", () => {
+  owner.value = owner.value.trim() === me ? "" : me;
+  filtered();
+});
 let typing = null;
 filters.addEventListener("input", () => {
   clearTimeout(typing);
-  typing = setTimeout(() => {
-    const { q, state, owner } = filters.elements;
-    history.replaceState(null, "", location.pathname + query({ q: q.value.trim(), state: state.value, owner: owner.value.trim() }));
-    pages = 1;
-    load();
-  }, 150);
+  typing = setTimeout(filtered, 150);
 });
-filters.addEventListener("reset", () => setTimeout(() => filters.dispatchEvent(new Event("input"))));
 filters.addEventListener("submit", (event) => event.preventDefault());
 addEventListener("popstate", () => {
   readUrl();
@@ -48,22 +71,20 @@ addEventListener("popstate", () => {
 
 // --- loading ------------------------------------------------------------------------------------------------------
 let asked = 0;
+let loaded = ""; // the filters of what is shown
+
+/** The first page again; what was loaded behind it stays, and is kept up to date by events. */
 async function load() {
   const number = ++asked;
+  const filter = query(wanted());
   try {
-    const items = [];
-    let cursor = null;
-    for (let page = 0; page < pages; page += 1) {
-      const found = await get(`/v1/jobs${query({ ...wanted(), limit: PAGE, cursor })}`);
-      items.push(...found.items);
-      cursor = found.next;
-      if (!cursor) break;
-    }
-    const [queue, devices] = await Promise.all([get("/v1/queue?limit=1"), get("/v1/devices")]);
+    const [found, queue] = await Promise.all([get(`/v1/jobs${query({ ...wanted(), limit: PAGE })}`), get("/v1/queue?limit=1")]);
     if (number !== asked) return; // the filters have changed meanwhile
-    [shown, next] = [items, cursor];
-    deviceOf = new Map(devices.items.filter((device) => device.job).map((device) => [device.job.id, device.name]));
-    say($("#counts"), `${queue.running} running, ${queue.queued} waiting${queue.paused ? `, ${queue.paused} paused` : ""}`);
+    const last = found.items.at(-1)?.id ?? 0;
+    const older = filter === loaded && found.next ? shown.filter((job) => job.id < last) : [];
+    if (!older.length) next = found.next;
+    [shown, loaded] = [[...found.items, ...older], filter];
+    showCounts(queue);
     $("#problem").hidden = true;
     show();
   } catch (error) {
@@ -76,57 +97,79 @@ async function load() {
   }
 }
 
+const more = $("#more");
+async function loadMore() {
+  if (!next || more.disabled) return;
+  await doing(more, async () => {
+    const filter = loaded;
+    const found = await get(`/v1/jobs${query({ ...wanted(), limit: PAGE, cursor: next })}`);
+    if (filter !== loaded) return;
+    next = found.next;
+    shown = [...shown, ...found.items];
+    show();
+  });
+}
+more.addEventListener("click", loadMore);
+new IntersectionObserver(([seen]) => seen.isIntersecting && loadMore(), { rootMargin: "400px" }).observe(more);
+
+/** Only of what has not ended: how many have is not counted. */
+function showCounts(counts) {
+  for (const state of ["running", "queued", "paused"]) say($(`#states [data-state=${state}] .count`), String(counts[state]));
+}
+
+// --- showing ------------------------------------------------------------------------------------------------------
 function show() {
   keyed($("#rows"), shown, (job) => job.id, makeRow, updateRow);
   $("#list").hidden = !shown.length;
-  $("#more").hidden = !next;
+  more.hidden = !next;
+  const names = [...new Set([...shown.map((job) => job.owner), me].filter(Boolean))].sort();
+  put($("#owners"), names.map((name) => h("option", { value: name })));
   const empty = $("#empty");
   empty.hidden = shown.length > 0;
   if (!shown.length) {
     put(empty, isFiltered()
-      ? [h("h2", {}, "No job matches"), h("p", {}, "Change the filters above, or clear them.")]
-      : [h("h2", {}, "No jobs yet"), h("p", {}, "Submit the first one: name a dataset and a model, the rest has defaults."),
-        h("a", { class: "button primary", href: "/jobs/new" }, "New job")]);
+      ? [h("h2", {}, "No job matches"), h("p", {}, "Choose other filters above."), h("a", { class: "button", href: "/" }, "Show all jobs")]
+      : [h("h2", {}, "No jobs yet"), h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]);
   }
   showChosen();
 }
 
-const isOpen = (job) => ACTIVE.includes(job.state);
+const isOpen = (job) => ["running", "queued", "paused"].includes(job.state);
+const STOPPING = { cancel: "cancelling", pause: "pausing" };
 
 function makeRow(job) {
-  const cell = (label, ...children) => h("td", { "data-label": label }, ...children);
-  const row = h("tr", {},
-    cell("", h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job.id, event.target.checked) })),
-    cell("State"), cell("Name"), cell("Owner"), cell("Model"), cell("Dataset"), cell("Progress"), cell("Attempts"), cell("Device"), cell("Age"));
-  row.cells[2].className = "name";
-  row.cells[7].className = "number";
+  const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map((name) => h("td", { class: name }));
+  const row = h("tr", {}, cells);
+  row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job.id, event.target.checked) }));
+  row.addEventListener("click", (event) => {
+    if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
+    if (event.ctrlKey || event.metaKey) open(`/jobs/${job.id}`, "_blank");
+    else location.assign(`/jobs/${job.id}`);
+  });
   return row;
 }
 
+const line = (text, kind = "", title = text) => h("span", { class: `one-line ${kind}`, title }, text);
+const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000);
+
 function updateRow(row, job) {
-  const [box, state, name, owner, model, dataset, steps, attempts, device, age] = row.cells;
-  box.firstChild.disabled = !isOpen(job);
+  const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
+  const [why, whole, kind] = trouble(job);
+  const on = devices.find((one) => one.job?.id === job.id);
   if (!isOpen(job)) chosen.delete(job.id);
+  box.firstChild.disabled = !isOpen(job);
   box.firstChild.checked = chosen.has(job.id);
-  put(state, h("span", {}, pill(job.stopping ? `${job.state}, ${job.stopping} asked` : job.state, job.state)));
-  put(name, h("span", {},
-    h("a", { href: `/jobs/${job.id}` }, job.name), h("span", { class: "muted small" }, ` #${job.id}`),
-    job.reason ? h("span", { class: "reason" }, job.reason) : null));
-  put(owner, h("span", {}, job.owner));
-  put(model, h("span", {}, job.model));
-  put(dataset, h("span", {}, job.dataset));
-  put(steps, job.queue_position ? h("span", { class: "muted" }, job.queue_position === 1 ? "next in line" : `${job.queue_position}. in line`) : progress(job.progress));
-  put(attempts, h("span", {}, String(job.attempts)));
-  put(device, h("span", {}, deviceOf.get(job.id) ?? "–"));
-  put(age, h("span", {}, time(job.created_at, (moment) => duration((Date.now() - Date.parse(moment)) / 1000))));
+  put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
+  put(name, h("span", { class: "title" }, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`)), why ? line(why, `why ${kind}`, whole) : null);
+  put(owned, line(job.owner));
+  put(model, line(job.model), line(job.dataset, "small muted"));
+  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, on?.job?.phase, devices));
+  put(tries, h("span", { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` }, `${job.attempts}/${job.policy.max_attempts}`));
+  put(device, on ? line(deviceLabel(on), "", `${on.name} on ${on.host}`) : h("span", { class: "muted" }, "–"));
+  put(age, time(job.created_at, since));
   row.classList.toggle("selected", chosen.has(job.id));
   row.classList.toggle("current", job.id === current);
 }
-
-$("#more").addEventListener("click", (event) => doing(event.target, async () => {
-  pages += 1;
-  await load();
-}));
 
 // --- choosing and cancelling ----------------------------------------------------------------------------------------
 function choose(id, is) {
@@ -136,21 +179,31 @@ function choose(id, is) {
 }
 function showChosen() {
   $("#bulk").hidden = !chosen.size;
-  say($("#chosen"), plural(chosen.size, "job"));
-  for (const row of $$("#rows tr")) row.classList.toggle("selected", chosen.has(Number(row.dataset.key)));
+  say($("#chosen"), `${plural(chosen.size, "job")} chosen`);
+  for (const row of $$("#rows tr")) {
+    const is = chosen.has(Number(row.dataset.key));
+    row.classList.toggle("selected", is);
+    row.cells[0].firstChild.checked = is;
+  }
+  const open = shown.filter(isOpen);
+  $("#all").checked = open.length > 0 && open.every((job) => chosen.has(job.id));
+  $("#all").indeterminate = chosen.size > 0 && !$("#all").checked;
+}
+function chooseNone() {
+  chosen.clear();
+  showChosen();
 }
 $("#all").addEventListener("change", (event) => {
   for (const job of shown.filter(isOpen)) choose(job.id, event.target.checked);
-  show();
 });
+$("#none").addEventListener("click", chooseNone);
 $("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
   const ids = [...chosen];
   if (!(await confirmed(`Cancel ${plural(ids.length, "job")}? What they have saved stays.`, "Cancel them"))) return;
   const results = await Promise.allSettled(ids.map((id) => post(`/v1/jobs/${id}/cancel`)));
   const failed = results.filter((result) => result.status === "rejected");
-  chosen.clear();
-  $("#all").checked = false;
-  toast(`${plural(ids.length - failed.length, "job")} cancelled`);
+  chooseNone();
+  if (ids.length > failed.length) toast(`${plural(ids.length - failed.length, "job")} cancelled`);
   for (const one of failed) toast(one.reason.message, "bad");
   await load();
 }));
@@ -162,25 +215,41 @@ function move(by) {
   if (!there) return;
   current = there.id;
   for (const row of $$("#rows tr")) row.classList.toggle("current", Number(row.dataset.key) === current);
-  const row = $(`#rows tr[data-key="${current}"]`);
-  row.scrollIntoView({ block: "nearest" });
-  $("a", row).focus({ preventScroll: true });
+  const link = $(`#rows tr[data-key="${current}"] a`);
+  link.scrollIntoView({ block: "nearest" });
+  link.focus({ preventScroll: true });
 }
 onKeys({
-  "j": ["the next job", () => move(1)],
-  "k": ["the job before", () => move(-1)],
-  "x": ["choose it", () => { const job = shown.find((one) => one.id === current); if (job && isOpen(job)) { choose(job.id, !chosen.has(job.id)); show(); } }],
+  "j": ["next job", () => move(1)],
+  "k": ["previous job", () => move(-1)],
   "Enter": ["open it", () => current && location.assign(`/jobs/${current}`)],
+  "x": ["choose it", () => {
+    const job = shown.find((one) => one.id === current);
+    if (job && isOpen(job)) choose(job.id, !chosen.has(job.id));
+  }],
+  "Escape": ["choose none", chooseNone],
 });
 
-readUrl();
-// Steps come every second and change one cell; the rest is loaded again when something has happened.
-listen((event) => {
-  if (event.kind !== "progress") return;
-  const job = shown.find((one) => one.id === event.job);
-  const row = job && $(`#rows tr[data-key="${job.id}"]`);
-  if (!row || job.state !== "running") return;
-  job.progress = { ...job.progress, ...event.data };
-  updateRow(row, job);
+// --- as it happens ----------------------------------------------------------------------------------------------------
+function change(id, values) {
+  const job = shown.find((one) => one.id === id);
+  if (!job) return;
+  if (values.state && values.state !== job.state) announce(`${job.name} (job ${id}): ${values.state}`);
+  Object.assign(job, values);
+  updateRow($(`#rows tr[data-key="${id}"]`), job);
+}
+listen(({ kind, job, data }) => {
+  if (kind === "progress") change(job, { progress: data });
+  else if (kind === "job") change(job, data);
+  else if (kind === "queue") {
+    showCounts(data);
+    for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });
+  }
 });
-follow(load, (event) => ["state", "job", "ended", "replanned"].includes(event.kind), 500);
+showDevices((found) => {
+  devices = found;
+  show();
+});
+readUrl();
+// Which jobs there are, and which the filters let through; the rows themselves change with the events above.
+follow(load, (event) => ["submitted", "state"].includes(event.kind), 1500);

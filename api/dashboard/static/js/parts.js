@@ -3,6 +3,26 @@ import { h, svg } from "./dom.js";
 import { bytes, duration, percent } from "./format.js";
 
 export const pill = (text, kind = text) => h("span", { class: `pill ${kind}` }, text);
+export const dot = (text, kind = text) => h("span", { class: `dot ${kind}` }, text);
+
+/** Short, and apart from its neighbours: cards of a host often have the same name. */
+export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slot"} ${index}`;
+
+/** free, leased, quarantined, busy with others, away: in words and a colour. */
+export function stateOf(device) {
+  if (!device.is_present) return ["away", "queued"];
+  if (device.problem) return ["quarantined", "quarantined"];
+  if (device.job) return ["leased", "running"];
+  return device.others_bytes > 0.1 * device.total_bytes ? ["busy with others", "busy"] : ["free", "free"];
+}
+
+/** Whose memory of a device is whose; what its job is predicted to need, and the most it has needed so far. */
+export function deviceMemory({ total_bytes, ours_bytes, others_bytes, job }) {
+  const marks = [];
+  if (job?.predicted) marks.push({ kind: "predicted", bytes: others_bytes + job.predicted.bytes });
+  if (job?.peak_bytes) marks.push({ kind: "peak", bytes: others_bytes + job.peak_bytes });
+  return memory(total_bytes, [{ kind: "others", bytes: others_bytes, words: "others" }, { kind: "ours", bytes: ours_bytes, words: "ours" }], marks);
+}
 
 /** Steps done, of how many, and how long it will still take. */
 export function progress({ step, steps, eta_s }) {

@@ -1,0 +1,51 @@
+// How a job stands, in a line: how far it is, what it waits for, what went wrong and what was done about it.
+import { h } from "./dom.js";
+import { duration, ordinal } from "./format.js";
+import { diagnosisWords } from "./parts.js";
+
+/** [short, whole, kind]: the line under a job's name; short is empty where there is nothing to say. */
+export function trouble(job) {
+  if (job.state === "failed") return [job.reason ?? "failed", job.reason ?? "", "bad"];
+  if (job.state === "queued" && job.reason) return [job.reason, job.reason, ""];
+  const changes = shrunk(job.asked, job.plan).join(", ");
+  if (job.setback) {
+    const { attempt, diagnosis, followed_by } = job.setback;
+    const what = `${SHORT[diagnosis] ?? diagnosisWords(diagnosis)}, attempt ${attempt}`;
+    return [changes ? `${what} → ${changes}` : what, `Attempt ${attempt}: ${diagnosisWords(diagnosis)}. ${followed_by ?? ""}`, ""];
+  }
+  return changes ? [`planned to fit: ${changes}`, job.summary ?? "", ""] : ["", "", ""];
+}
+
+const SHORT = { too_large: "out of memory", spike: "out of memory", neighbour: "out of memory by a neighbour", host: "out of host memory" };
+const PLAN = {
+  model: "model", image_size: "images", precision: "precision", batch_size: "batch", micro_batch: "micro-batch", proposals: "proposals",
+  second_stage_batch: "second-stage batch",
+};
+function shrunk(asked, plan) {
+  const text = (value) => (Array.isArray(value) ? value.join("×") : String(value));
+  return Object.entries(PLAN).filter(([name]) => text(asked[name]) !== text(plan[name]))
+    .map(([name, words]) => `${words} ${text(asked[name])} to ${text(plan[name])}`);
+}
+
+/** Its place in the queue, and when a device may be free: by the pace of the jobs that run now, where it is known. */
+export function waits(job, devices) {
+  const place = job.queue_position === 1 ? "next in line" : job.queue_position ? `${ordinal(job.queue_position)} in line` : "waits";
+  const left = devices.map((device) => device.job?.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).sort((a, b) => a - b);
+  const busy = devices.every((device) => device.job || device.problem || !device.is_present);
+  const wait = busy && !job.reason ? left[job.queue_position - 1] : undefined;
+  const about = wait === undefined ? null : h("span", { class: "muted", title: "When so many of the jobs that run now have ended, at the pace they have" }, ` · in about ${duration(wait)}`);
+  return h("span", { class: "number" }, place, about);
+}
+
+/** A bar, and under it steps of how many and how long it will still take. */
+export function progressOf(job, phase, devices) {
+  const { step, steps, eta_s } = job.progress;
+  const words = [`${step}/${steps}`];
+  if (job.state === "queued") words.push(waits(job, devices).textContent);
+  else if (job.state === "running" && !(eta_s > 0)) words.push(job.progress.phase ?? phase ?? "starts");
+  else if (job.state === "running") words.push(`${duration(eta_s)} left`);
+  else if (job.finished_at && job.started_at) words.push(`took ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}`);
+  return h("span", { class: `steps ${job.state}` },
+    h("progress", { max: 1, value: steps ? Math.min(1, step / steps) : 0, "aria-label": `step ${step} of ${steps}` }),
+    h("span", { class: "one-line small muted number" }, words.join(" · ")));
+}

@@ -1,0 +1,74 @@
+// The devices in a row on top of the list: whose memory is whose, and what runs.
+import { get } from "./api.js";
+import { $, h, keyed, put } from "./dom.js";
+import { follow, listen } from "./events.js";
+import { bytes, duration, percent } from "./format.js";
+import { deviceLabel, deviceMemory, dot, stateOf } from "./parts.js";
+
+let devices = [];
+const place = $("#strip");
+
+/** `changed(devices)` is called whenever something about them is new. */
+export function showDevices(changed) {
+  const show = () => {
+    keyed(place, devices, (device) => device.id, () => h("li", {}), update);
+    place.hidden = !devices.length;
+    changed(devices);
+  };
+  listen((event) => {
+    const device = devices.find((one) => (event.kind === "progress" ? one.job?.id === event.job : one.id === event.data?.id));
+    if (event.kind === "progress" && device?.job) {
+      device.job.progress = event.data;
+      device.job.phase = event.data.phase;
+    } else if (event.kind === "device" && device && !event.data.is_gone) {
+      const progress = device.job?.id === event.data.job?.id ? device.job?.progress : null;
+      Object.assign(device, event.data);
+      if (device.job) device.job.progress = progress ?? null;
+    } else return;
+    show();
+  });
+  follow(async () => {
+    try {
+      devices = (await get("/v1/devices")).items;
+      show();
+    } catch {
+      // The list says so.
+    }
+  }, (event) => event.kind === "device" && (event.data.is_gone || !devices.some((one) => one.id === event.data.id)), 1000);
+}
+
+function update(tile, device) {
+  const [words, kind] = stateOf(device);
+  put(tile,
+    h("div", { class: "line" }, h("a", { class: "device", href: `/devices#${encodeURIComponent(device.id)}`, title: `${device.name} on ${device.host}` }, h("b", {}, deviceLabel(device)), ` ${device.name}`), dot(words, kind)),
+    deviceMemory(device),
+    h("div", { class: "line small muted number" }, h("span", {}, held(device)), h("span", {}, heat(device))),
+    h("div", { class: "line small" }, what(device)));
+}
+
+function held({ total_bytes, ours_bytes, others_bytes, job }) {
+  const parts = [];
+  if (job) parts.push(`${bytes(ours_bytes)}${job.predicted ? ` of ${bytes(job.predicted.bytes)} predicted` : ""}`);
+  if (others_bytes) parts.push(`others ${bytes(others_bytes)}`);
+  if (!parts.length) parts.push(total_bytes ? `${bytes(total_bytes)} free` : "–");
+  return parts.join(" · ");
+}
+
+const heat = ({ utilisation, temperature, total_bytes }) =>
+  [utilisation === null ? null : `${utilisation} %`, temperature === null ? null : `${temperature} °C`].filter(Boolean).join(" · ") || (total_bytes ? bytes(total_bytes) : "");
+
+function what({ job, problem, processes }) {
+  if (job) {
+    const name = job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : h("span", {}, job.name);
+    return [h("span", {}, name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null), h("span", { class: "number muted" }, far(job))];
+  }
+  if (problem) return h("span", { class: "muted", title: problem }, problem);
+  if (processes.length) return h("span", { class: "muted" }, processes.map((one) => `${one.name ?? "process"} (${one.pid})`).join(", "));
+  return h("span", { class: "muted" }, "nothing runs");
+}
+
+function far({ progress, phase }) {
+  if (!progress) return "";
+  if (!progress.step) return phase ?? "";
+  return `${percent(progress.step / progress.steps)}${progress.eta_s === null ? "" : ` · ${duration(progress.eta_s)}`}`;
+}
