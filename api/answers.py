@@ -341,6 +341,9 @@ class Dataset(BaseModel):
     classes: list[str]
     images: int
     validation_images: int
+    boxes: int | None = Field(description="in the images to train with; null where that was not counted")
+    boxes_per_class: dict[str, int]
+    has_masks: bool
     bytes: int
     problem: str | None = Field(description="why it cannot be used")
 

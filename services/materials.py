@@ -16,6 +16,15 @@ __all__ = ["list_checkpoints", "list_datasets", "show_checkpoint", "show_dataset
 
 _MOST_FILES = 1000  # counted in one checkpoint
 _LARGEST_MANIFEST = 2**20
+_UNUSABLE: dict[str, Any] = {
+    "classes": [],
+    "images": 0,
+    "validation_images": 0,
+    "boxes": None,
+    "boxes_per_class": {},
+    "has_masks": False,
+    "bytes": 0,
+}
 
 
 def list_datasets(settings: Settings) -> list[dict[str, Any]]:
@@ -40,6 +49,9 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
             "classes": [str(label) for label in manifest["classes"]],
             "images": found.records,
             "validation_images": found.validation_records,
+            "boxes": manifest["train"].get("objects"),
+            "boxes_per_class": manifest["train"].get("objects_per_class", {}),
+            "has_masks": found.has_masks,
             "bytes": int(manifest["bytes"]),
             "problem": None,
         }
@@ -47,7 +59,7 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
         problem = f"{MANIFEST_FILE} cannot be read: generate the dataset again, or add it anew"
         if isinstance(error, DatasetError):
             problem = str(error)
-        return {"name": name, "classes": [], "images": 0, "validation_images": 0, "bytes": 0, "problem": problem}
+        return {**_UNUSABLE, "name": name, "problem": problem}
 
 
 def list_checkpoints(settings: Settings) -> list[dict[str, Any]]:

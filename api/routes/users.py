@@ -1,6 +1,6 @@
 """The accounts of the team, one's own password, and who did what."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
@@ -76,7 +76,11 @@ def read_audit(
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
+    user: Annotated[str | None, Query(max_length=64, pattern=r"^[^\x00]*$", description="who did it")] = None,
+    kind: Annotated[
+        Literal["job", "session", "token", "user", "webhook"] | None, Query(description="what it was done to")
+    ] = None,
 ) -> Any:
     """Who did what, newest first; for admins."""
-    page = directory.audit_page(here.store, caller, limit, cursors.read(cursor))
+    page = directory.audit_page(here.store, caller, limit, cursors.read(cursor), user, kind)
     return {"items": page.items, "next": cursors.write(page.before)}

@@ -17,8 +17,13 @@ def add(session: Session, user_id: int | None, action: str, target: str, at: dat
     session.add(AuditEntry(user_id=user_id, action=action, target=target, at=at, data=data))
 
 
-def page(session: Session, limit: int, before: int | None = None) -> Sequence[tuple[AuditEntry, str | None]]:
-    """The newest entries, older than the number `before`, each with the name of who did it."""
+def page(
+    session: Session, limit: int, before: int | None = None, user: str | None = None, kind: str | None = None
+) -> Sequence[tuple[AuditEntry, str | None]]:
+    """The newest entries, older than the number `before`, each with the name of who did it.
+
+    `user`: what this one did. `kind`: what was done to things of this kind, the first part of an action.
+    """
     query = (
         select(AuditEntry, User.name)
         .outerjoin(User, User.id == AuditEntry.user_id)
@@ -27,4 +32,8 @@ def page(session: Session, limit: int, before: int | None = None) -> Sequence[tu
     )
     if before is not None:
         query = query.where(AuditEntry.id < before)
+    if user is not None:
+        query = query.where(User.name == user)
+    if kind is not None:
+        query = query.where(AuditEntry.action.startswith(f"{kind}.", autoescape=True))
     return [(entry, name) for entry, name in session.execute(query)]

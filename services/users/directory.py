@@ -169,11 +169,18 @@ class AuditPage:
     before: int | None  # what to ask for to get the next page; None on the last
 
 
-def audit_page(store: Store, principal: Principal, limit: int, before: int | None = None) -> AuditPage:
+def audit_page(
+    store: Store,
+    principal: Principal,
+    limit: int,
+    before: int | None = None,
+    user: str | None = None,
+    kind: str | None = None,
+) -> AuditPage:
     """Who did what, newest first. Raises Forbidden for all but admins."""
     principal.require(Scope.ADMIN)
     with store.reading() as session:
-        found = audit.page(session, limit + 1, before)
+        found = audit.page(session, limit + 1, before, user, kind)
     items: list[dict[str, Any]] = [
         {
             "id": entry.id,

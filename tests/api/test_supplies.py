@@ -22,6 +22,8 @@ def test_datasets_are_listed_and_shown(service: Service) -> None:
     (dataset,) = service.get("/v1/datasets").json()["items"]
     assert dataset["classes"] == ["circle", "square", "triangle"]
     assert (dataset["images"], dataset["validation_images"], dataset["problem"]) == (4, 2, None)
+    assert dataset["boxes"] == sum(dataset["boxes_per_class"].values()) > 0
+    assert set(dataset["boxes_per_class"]) <= set(dataset["classes"])
     assert service.get("/v1/datasets/shapes").json() == dataset
 
 

@@ -145,6 +145,9 @@ def test_every_change_is_written_down_and_passwords_are_not(service_on_each: Ser
     ]
     assert pages[5]["data"] == {"password": "changed", "disabled": True}
     assert len({entry["id"] for entry in pages}) == len(pages)
+    for asked, wanted in (("user=anna&kind=session", ["session.end", "session.begin"]), ("kind=webhook", [])):
+        found = service.get(f"/v1/audit?{asked}", by="admin").json()["items"]
+        assert [(entry["user"], entry["action"]) for entry in found] == [("anna", action) for action in wanted]
 
 
 def test_a_list_of_users_costs_the_same_queries_however_many_there_are(service: Service) -> None:

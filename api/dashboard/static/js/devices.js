@@ -1,78 +1,110 @@
-// Whose memory is whose, on each device.
+// Whose memory is whose, on each device of each host, now and in the last hours.
 import { get } from "./api.js";
-import { $, h, keyed, put, say } from "./dom.js";
-import { follow } from "./events.js";
-import { bytes, time } from "./format.js";
-import { memory, pill } from "./parts.js";
-import { OPTIONS, layout, onTheme, plotly } from "./plots.js";
+import { $, $$, h, keyed, put, say } from "./dom.js";
+import { bytes, duration, percent, plural, time } from "./format.js";
+import { deviceLabel, deviceMemory, dot, stateOf } from "./parts.js";
+import { watchDevices } from "./fleet.js";
+import { showPast } from "./past.js";
 
-const address = $("#devices").dataset.plotly;
-const GIB = 2 ** 30;
+let devices = [];
+let hours = Number(new URLSearchParams(location.search).get("hours")) || 6;
 
-async function load() {
+function show(found) {
+  devices = found;
+  $("#problem").hidden = true;
+  $("#empty").hidden = devices.length > 0;
+  const hosts = Map.groupBy(devices, (device) => device.host);
+  keyed($("#hosts"), [...hosts], ([host]) => host, makeHost, updateHost);
+  goThere();
+}
+
+function makeHost([host]) {
+  return h("section", { "aria-label": host }, h("h2", {}, host, h("span", { class: "muted small" })), h("div", { class: "devices" }));
+}
+function updateHost(section, [, there]) {
+  const leased = there.filter((device) => device.job).length;
+  say($("h2 span", section), `${plural(there.length, "device")}, ${leased} leased`);
+  keyed($(".devices", section), there, (device) => device.id, makeDevice, updateDevice);
+}
+
+function makeDevice(device) {
+  const card = h("article", { class: "card", id: device.id, tabindex: "-1" }, h("header", {}, h("h3", {}), h("span", { class: "state" })), h("div", { class: "now" }), h("div", { class: "past" }));
+  loadPast(device.id, $(".past", card));
+  return card;
+}
+
+function updateDevice(card, device) {
+  put($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
+  put($(".state", card), dot(...stateOf(device)));
+  put($(".now", card),
+    device.problem ? h("p", { class: "note bad" }, device.problem) : null,
+    device.total_bytes ? deviceMemory(device) : null,
+    h("table", { class: "holders" }, h("caption", { class: "visually-hidden" }, "Who holds its memory"), h("tbody", {}, holders(device))),
+    h("p", { class: "small muted number" }, facts(device)));
+}
+
+/** A row for each: our job, other people's processes, what nobody is named for, and what is free. */
+function holders(device) {
+  const { job, processes, others_bytes, total_bytes, free_bytes } = device;
+  const row = (kind, who, count, more = "") => h("tr", {}, h("td", {}, h("span", { class: `holder ${kind}` }, who)), h("td", { class: "number" }, bytes(count)), h("td", { class: "muted small" }, more));
+  const named = processes.reduce((sum, process) => sum + (process.used_bytes ?? 0), 0);
+  const unnamed = others_bytes - named;
+  return [
+    job ? row("ours", [job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : job.name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null], device.ours_bytes, need(job)) : null,
+    job?.progress ? h("tr", {}, h("td", { colspan: "3" }, h("span", { class: "far small muted number" }, h("progress", { max: 1, value: job.progress.steps ? job.progress.step / job.progress.steps : 0, "aria-label": "steps done" }), far(job)))) : null,
+    processes.map((process) => row("others", h("span", {}, process.name ?? "a process", h("span", { class: "muted" }, ` · pid ${process.pid}`)), process.used_bytes)),
+    unnamed > 0 ? row("others", "nobody that the driver names", unnamed) : null,
+    total_bytes ? row("", "free", free_bytes, `of ${bytes(total_bytes)}`) : null,
+  ];
+}
+
+const need = ({ predicted, peak_bytes }) => [predicted ? `predicted ${bytes(predicted.bytes)}` : null, peak_bytes ? `peak ${bytes(peak_bytes)}` : null].filter(Boolean).join(", ");
+
+function far({ attempt, phase, progress: { step, steps, eta_s } }) {
+  const left = eta_s > 0 ? `${duration(eta_s)} left` : phase;
+  return [`attempt ${attempt}`, `step ${step}/${steps} (${percent(step / steps)})`, left].filter(Boolean).join(" · ");
+}
+
+function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
+  return [
+    utilisation === null ? null : `utilisation ${utilisation} % · `, temperature === null ? null : `${temperature} °C · `, bfloat16 ? "bfloat16 · " : null,
+    is_present ? "seen " : "away, last seen ", time(seen_at),
+  ];
+}
+
+// --- the last hours -----------------------------------------------------------------------------------------------------
+async function loadPast(id, place) {
   try {
-    const { items } = await get("/v1/devices");
-    $("#problem").hidden = true;
-    $("#empty").hidden = items.length > 0;
-    keyed($("#devices"), items, (device) => device.id, make, update);
+    showPast(place, await get(`/v1/devices/${id.split("/").map(encodeURIComponent).join("/")}/history?hours=${hours}&max_points=240`), hours);
   } catch (error) {
-    say($("#problem"), `The devices could not be loaded: ${error.message}`);
-    $("#problem").hidden = false;
+    put(place, h("p", { class: "muted small" }, `The last hours could not be loaded: ${error.message}`));
   }
 }
+const loadAllPast = () => devices.forEach((device) => loadPast(device.id, $(".past", document.getElementById(device.id))));
 
-/** free, leased, quarantined, busy with others, away: in words and a colour. */
-function stateOf(device) {
-  if (!device.is_present) return ["away", "queued"];
-  if (device.problem) return ["quarantined", "quarantined"];
-  if (device.job) return ["leased", "running"];
-  return held(device).others > 0.1 * device.total_bytes ? ["busy with others", "busy"] : ["free", "free"];
+function showHours() {
+  for (const button of $$("#hours button")) button.setAttribute("aria-pressed", String(Number(button.value) === hours));
+}
+$("#hours").addEventListener("click", (event) => {
+  if (!event.target.value) return;
+  hours = Number(event.target.value);
+  history.replaceState(null, "", `?hours=${hours}${location.hash}`);
+  showHours();
+  loadAllPast();
+});
+showHours();
+setInterval(() => document.visibilityState === "visible" && loadAllPast(), 60_000);
+
+/** To the device that the address names, once it is there. */
+function goThere() {
+  const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!wanted || goThere.been === location.hash) return;
+  goThere.been = location.hash;
+  wanted.scrollIntoView({ block: "center" });
+  wanted.focus({ preventScroll: true });
 }
 
-function held(device) {
-  const used = Math.max(0, device.total_bytes - device.free_bytes);
-  const byOthers = device.processes.reduce((sum, process) => sum + (process.used_bytes ?? 0), 0);
-  const others = device.job ? Math.min(used, byOthers) : used;
-  return { others, ours: device.job ? (device.job.used_bytes ?? used - others) : 0 };
-}
-
-function make(device) {
-  const history = h("details", {}, h("summary", {}, "The last hours"), h("div", { class: "chart" }));
-  history.addEventListener("toggle", () => history.open && showHistory(device, history.lastElementChild));
-  return h("article", { class: "card" }, h("header", {}, h("h2", {}), h("span", { class: "state" })), h("div", { class: "body" }), history);
-}
-
-function update(card, device) {
-  say($("h2", card), device.name);
-  const [words, kind] = stateOf(device);
-  put($(".state", card), pill(words, kind));
-  const { ours, others } = held(device);
-  const fact = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
-  put($(".body", card),
-    memory(device.total_bytes, [{ kind: "ours", bytes: ours, words: "ours" }, { kind: "others", bytes: others, words: "others" }]),
-    h("p", { class: "small muted" }, `${bytes(device.total_bytes - ours - others)} free of ${bytes(device.total_bytes)}`),
-    h("dl", { class: "facts" },
-      device.job ? fact("Job", device.job.id ? h("a", { href: `/jobs/${device.job.id}` }, `#${device.job.id}, attempt ${device.job.attempt}`) : "another user's") : null,
-      ours ? fact("Ours", bytes(ours)) : null,
-      device.processes.length ? fact("Others", h("span", {}, device.processes.map((process) => `${process.name ?? "process"} (${process.pid}${process.user ? `, ${process.user}` : ""}): ${bytes(process.used_bytes)}`).join("; "))) : null,
-      device.utilisation !== null ? fact("Utilisation", `${device.utilisation} %`) : null,
-      device.temperature !== null ? fact("Temperature", `${device.temperature} °C`) : null,
-      fact("Host", device.host), device.problem ? fact("Problem", device.problem) : null,
-      fact("Seen", time(device.seen_at))));
-}
-
-async function showHistory(device, element) {
-  try {
-    const [Plotly, found] = await Promise.all([plotly(address), get(`/v1/devices/${encodeURIComponent(device.id)}/history`)]);
-    const area = (name, values, colour) => ({ x: found.at, y: values.map((value) => value / GIB), name, stackgroup: "memory", line: { width: 0, color: colour }, fillcolor: colour });
-    const style = getComputedStyle(document.documentElement);
-    await Plotly.react(element, [area("ours", found.ours_bytes, style.getPropertyValue("--ours").trim()), area("others", found.others_bytes, style.getPropertyValue("--others").trim())],
-      layout("", { height: 220, margin: { l: 44, r: 8, t: 8, b: 34 }, yaxis: { title: { text: "GB" }, range: [0, device.total_bytes / GIB] } }), { ...OPTIONS, displayModeBar: false });
-  } catch (error) {
-    put(element, h("p", { class: "muted" }, error.status === 404 ? "Nothing has been recorded yet." : error.message));
-  }
-}
-
-onTheme(load);
-follow(load, (event) => ["device", "state"].includes(event.kind), 1000);
-setInterval(() => document.visibilityState === "visible" && load(), 15_000);
+watchDevices(show, (error) => {
+  say($("#problem"), `The devices could not be loaded: ${error.message}`);
+  $("#problem").hidden = false;
+});

@@ -58,6 +58,7 @@ export function figure(value) {
   return size >= 1000 || size < 0.001 ? value.toExponential(2) : Number(value.toPrecision(4)).toString();
 }
 
+export const count = (value) => value.toLocaleString("en");
 export const size = (pair) => `${pair[0]}×${pair[1]}`;
 const ENDINGS = { one: "st", two: "nd", few: "rd", other: "th" };
 const ordinals = new Intl.PluralRules("en", { type: "ordinal" });

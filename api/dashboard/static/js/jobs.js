@@ -3,10 +3,11 @@ import { get, post, query, whoami } from "./api.js";
 import { $, $$, h, keyed, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
 import { duration, plural, time } from "./format.js";
+import { watchDevices } from "./fleet.js";
 import { announce, confirmed, doing, onKeys, toast } from "./frame.js";
 import { deviceLabel, dot } from "./parts.js";
 import { progressOf, trouble, waits } from "./standing.js";
-import { showDevices } from "./strip.js";
+import { showStrip } from "./strip.js";
 
 const PAGE = 50;
 const STATES = ["running", "queued", "paused", "failed", "succeeded", "cancelled"];
@@ -246,10 +247,11 @@ listen(({ kind, job, data }) => {
     for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });
   }
 });
-showDevices((found) => {
+watchDevices((found) => {
   devices = found;
-  show();
-});
+  showStrip(devices);
+  for (const job of shown) if (["running", "queued"].includes(job.state)) updateRow($(`#rows tr[data-key="${job.id}"]`), job);
+}, () => {}); // the list says so
 readUrl();
 // Which jobs there are, and which the filters let through; the rows themselves change with the events above.
 follow(load, (event) => ["submitted", "state"].includes(event.kind), 1500);

@@ -31,6 +31,7 @@ async function start() {
     put($("#model"), [...families].map(([family, members]) => h("optgroup", { label: family.replaceAll("_", " ") }, members.map((model) => h("option", { value: model.name }, model.name)))));
     put($("#checkpoint"), h("option", { value: "" }, "random weights"), checkpoints.items.map((one) => h("option", { value: one.name }, one.name)));
     if (!datasets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
+    for (const select of [$("#dataset"), $("#model")]) select.value = new URLSearchParams(location.search).get(select.id) ?? select.value;
     if (job) fillFrom(job);
     showModel();
     showLevers();

@@ -1,40 +1,11 @@
 // The devices in a row on top of the list: whose memory is whose, and what runs.
-import { get } from "./api.js";
 import { $, h, keyed, put } from "./dom.js";
-import { follow, listen } from "./events.js";
 import { bytes, duration, percent } from "./format.js";
 import { deviceLabel, deviceMemory, dot, stateOf } from "./parts.js";
 
-let devices = [];
-const place = $("#strip");
-
-/** `changed(devices)` is called whenever something about them is new. */
-export function showDevices(changed) {
-  const show = () => {
-    keyed(place, devices, (device) => device.id, () => h("li", {}), update);
-    place.hidden = !devices.length;
-    changed(devices);
-  };
-  listen((event) => {
-    const device = devices.find((one) => (event.kind === "progress" ? one.job?.id === event.job : one.id === event.data?.id));
-    if (event.kind === "progress" && device?.job) {
-      device.job.progress = event.data;
-      device.job.phase = event.data.phase;
-    } else if (event.kind === "device" && device && !event.data.is_gone) {
-      const progress = device.job?.id === event.data.job?.id ? device.job?.progress : null;
-      Object.assign(device, event.data);
-      if (device.job) device.job.progress = progress ?? null;
-    } else return;
-    show();
-  });
-  follow(async () => {
-    try {
-      devices = (await get("/v1/devices")).items;
-      show();
-    } catch {
-      // The list says so.
-    }
-  }, (event) => event.kind === "device" && (event.data.is_gone || !devices.some((one) => one.id === event.data.id)), 1000);
+export function showStrip(devices) {
+  keyed($("#strip"), devices, (device) => device.id, () => h("li", {}), update);
+  $("#strip").hidden = !devices.length;
 }
 
 function update(tile, device) {

@@ -1,8 +1,12 @@
 // What a job can name: datasets and models.
-import { get } from "./api.js";
+import { get, query } from "./api.js";
 import { $, h, put, say } from "./dom.js";
-import { bytes, figure, size } from "./format.js";
-import { pill } from "./parts.js";
+import { bytes, count, figure, size } from "./format.js";
+import { dot } from "./parts.js";
+
+const cell = (label, ...children) => h("td", { "data-label": label }, h("span", {}, ...children));
+const number = (label, value) => h("td", { "data-label": label, class: "number" }, h("span", {}, value));
+const train = (values, name) => h("td", { class: "action" }, h("a", { class: "button", href: `/jobs/new${query(values)}`, "aria-label": `Train with ${name}` }, "Train with this"));
 
 function problem(error) {
   say($("#problem"), `The list could not be loaded: ${error.message}`);
@@ -12,20 +16,32 @@ function problem(error) {
 async function datasets(place) {
   const { items } = await get("/v1/datasets");
   $("#empty").hidden = items.length > 0;
-  put(place, items.map((one) => h("article", { class: "card" },
-    h("header", {}, h("h2", {}, one.name), one.problem ? pill("cannot be used", "failed") : null),
-    one.problem ? h("p", { class: "error" }, one.problem) : null,
-    h("dl", { class: "facts" },
-      h("dt", {}, "Images"), h("dd", {}, `${one.images} to train, ${one.validation_images} to validate`),
-      h("dt", {}, "Size"), h("dd", {}, bytes(one.bytes)),
-      h("dt", {}, "Classes"), h("dd", {}, `${one.classes.length}: ${one.classes.slice(0, 12).join(", ")}${one.classes.length > 12 ? ", …" : ""}`)))));
+  place.closest(".table-wrap").hidden = !items.length;
+  put(place, items.map((one) => h("tr", {},
+    cell("Dataset", h("b", {}, one.name), one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null),
+    number("Images", count(one.images)), number("To validate", count(one.validation_images)), number("Boxes", one.boxes === null ? "–" : count(one.boxes)),
+    cell("Masks", one.has_masks ? "yes" : "no"), cell("Classes", classes(one)), number("Size", bytes(one.bytes)),
+    one.problem ? h("td", {}) : train({ dataset: one.name }, one.name))));
+}
+
+/** How many, and the first ones with how often each occurs. */
+function classes({ classes: names, boxes_per_class: often }) {
+  const shown = names.slice(0, 8).map((name) => h("span", { class: "tag" }, name, often[name] === undefined ? null : h("span", { class: "muted number" }, ` ${count(often[name])}`)));
+  return h("span", { class: "tags", title: names.join(", ") }, h("b", { class: "number" }, names.length), shown, names.length > shown.length ? h("span", { class: "muted" }, `and ${names.length - shown.length} more`) : null);
+}
+
+function sizes(all) {
+  const [smallest, largest] = [all[0], all.at(-1)].map(size);
+  return smallest === largest ? null : h("span", { class: "reason number", title: all.map(size).join(", ") }, `${smallest} to ${largest}`);
 }
 
 async function models(place) {
   const { items } = await get("/v1/models");
-  const cell = (label, text, kind = "") => h("td", { "data-label": label, class: kind }, h("span", {}, text));
-  put(place, items.map((one) => h("tr", {}, cell("Model", one.name, "mono"), cell("Family", one.family.replaceAll("_", " ") + (one.needs_masks ? " (needs masks)" : "")), cell("Backbone", one.backbone),
-    cell("Image sizes", one.image_sizes.map(size).join(", ")), cell("Batch", String(one.batch_size), "number"), cell("Steps", String(one.steps), "number"), cell("Learning rate", figure(one.learning_rate), "number"), cell("One smaller", one.smaller ?? "–"))));
+  put(place, items.map((one) => h("tr", {},
+    cell("Model", h("b", { class: "mono" }, one.name), one.smaller ? h("span", { class: "reason" }, `may come down to ${one.smaller}`) : null),
+    cell("Family", one.family.replaceAll("_", " "), one.needs_masks ? h("span", { class: "reason" }, "needs masks") : null), cell("Backbone", one.backbone),
+    cell("Images", h("b", { class: "number" }, size(one.image_size)), sizes(one.image_sizes)),
+    number("Batch", one.batch_size), number("Steps", count(one.steps)), number("Learning rate", figure(one.learning_rate)), train({ model: one.name }, one.name))));
 }
 
 if ($("#datasets")) datasets($("#datasets")).catch(problem);

@@ -1,0 +1,159 @@
+"""The front page, devices, settings and what every page has, as people use them."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Guard, Tab
+from tests.browser.service import Service
+
+
+def row(page: Page, job_id: int) -> Locator:
+    return page.locator(f'#rows tr[data-key="{job_id}"]')
+
+
+def test_the_front_page_says_what_went_wrong_and_what_was_done_about_it(service: Service, page: Page) -> None:
+    service.behave(need_mb_per_image=300)
+    asked = {"train": {"steps": 3, "batch_size": 4}}
+    shrunk = service.submit(policy={"plan_ahead": False}, **asked)
+    service.until_state(shrunk, "succeeded")
+    stuck = service.submit(policy={"plan_ahead": False, "levers": []}, **asked)
+    reason = service.until_state(stuck, "failed")["reason"]
+
+    expect(row(page, shrunk).locator(".why")).to_have_text(
+        re.compile(r"^out of memory, attempt 1 → micro-batch 4 to \d$")
+    )
+    expect(row(page, shrunk).locator(".attempts")).to_have_text("2/6")
+    expect(row(page, stuck).locator(".why")).to_have_attribute("title", reason)
+
+
+def test_the_devices_on_top_say_whose_job_they_have_and_how_far_it_is(service: Service, page: Page) -> None:
+    service.behave(need_mb_per_image=100, step_s=0.3)
+    job = service.submit(steps=1000, name="on a slot")
+    tile = page.locator("#strip li", has_text="on a slot")
+    expect(tile).to_contain_text("leased")
+    expect(tile).to_contain_text("400 MB of")  # what its trainer says, not what the host does
+    expect(tile).to_contain_text("admin")
+    expect(tile).to_contain_text("%")
+    expect(page.locator("#strip li")).to_have_count(2)
+    tile.get_by_role("link", name="on a slot").click()
+    expect(page).to_have_url(f"{service.url}/jobs/{job}")
+
+
+def test_states_and_mine_are_one_click_each_and_live_in_the_url(service: Service, open_tab: Tab) -> None:
+    job = service.finished(name="the admin's")
+    page = open_tab(service, user="anna")
+    expect(row(page, job)).to_be_visible()
+    mine, cancelled = page.get_by_role("button", name="Mine"), page.get_by_role("button", name="Cancelled")
+    mine.click()
+    expect(page).to_have_url(f"{service.url}/?owner=anna")
+    expect(row(page, job)).to_have_count(0)
+    mine.click()
+    expect(row(page, job)).to_be_visible()
+    cancelled.click()
+    page.get_by_role("button", name="Failed").click()
+    expect(page).to_have_url(f"{service.url}/?state=cancelled&state=failed")
+    page.reload()
+    expect(cancelled).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(row(page, job)).to_be_visible()
+
+
+def test_choosing_moves_nothing_and_a_key_undoes_it(service: Service, page: Page) -> None:
+    service.busy()
+    job = service.submit(steps=1000)
+    expect(row(page, job)).to_contain_text("running")
+    top = row(page, job).bounding_box()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator("#chosen")).to_have_text("1 job chosen")
+    after = row(page, job).bounding_box()
+    assert top is not None
+    assert after is not None
+    assert top["y"] == after["y"]
+    page.keyboard.press("Escape")
+    expect(page.locator("#bulk")).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/devices/none"])
+def test_a_wrong_address_has_a_page_and_the_way_back(service: Service, open_tab: Tab, guard: Guard, path: str) -> None:
+    guard.allow("404")
+    page = open_tab(service, path)
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no such thing")
+    expect(page.get_by_text(f"There is nothing at {path}.")).to_be_visible()
+    page.get_by_role("link", name="All jobs").click()
+    expect(page).to_have_url(f"{service.url}/")
+
+
+def test_a_device_s_memory_is_its_job_s_and_its_past_needs_no_click(service: Service, open_tab: Tab) -> None:
+    service.behave(need_mb_per_image=100, step_s=0.3)
+    service.submit(steps=1000, name="holds memory")
+    page = open_tab(service, "/devices")
+    card = page.locator("article", has_text="holds memory")
+    expect(card.locator(".holders tr").first).to_contain_text("400 MB")
+    expect(card.locator(".holders tr").last).to_contain_text("600 MB")
+    expect(card).to_contain_text("of 1000 MB")
+    expect(card.get_by_role("img", name="Memory held in the last 6 h")).to_be_visible()
+    page.get_by_role("button", name="24 h").click()
+    expect(card.get_by_role("img", name="Memory held in the last 24 h")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?hours=24$"))
+
+
+def test_a_token_is_shown_once_and_gone_when_it_is_revoked(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/settings#tokens", user="anna")
+    page.get_by_role("button", name="New token").click()
+    page.get_by_label("Name").fill("for a test")
+    page.get_by_role("button", name="Make token").click()
+    expect(page.get_by_role("dialog").locator("pre")).to_have_text(re.compile("^dsh_"))
+    page.get_by_role("button", name="Done").click()
+    line = page.get_by_role("row", name="for a test")
+    expect(line).to_contain_text("read and submit")
+    expect(line).to_contain_text("in 90 d")
+    line.get_by_role("button", name="Revoke").click()
+    page.get_by_role("button", name="Revoke it").click()
+    expect(line).to_have_count(0)
+
+
+def test_only_admins_see_the_team_and_who_did_what(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/settings#users", user="anna")
+    expect(page.get_by_role("tab")).to_have_text(["Account", "Tokens", "Webhooks"])
+    expect(page.get_by_role("tabpanel", name="Account")).to_contain_text("anna, member")
+    page = open_tab(service, "/settings#users")
+    page.get_by_role("button", name="Edit anna").click()
+    page.get_by_label("Running at most").fill("3")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("row", name="anna")).to_contain_text("of 3")
+    page.get_by_role("tab", name="Audit").click()
+    page.get_by_label("What").select_option("user")
+    expect(page.get_by_role("tabpanel").locator("tbody tr").first).to_contain_text("user.change")
+    service.ask("PATCH", "/v1/users/anna", {"limits": {"max_running": None}})
+
+
+def test_a_model_s_link_fills_the_form(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/models")
+    page.get_by_role("link", name="Train with efficientdet_d2").click()
+    expect(page.get_by_label("Model")).to_have_value("efficientdet_d2")
+
+
+def test_the_menu_says_who_is_here_and_the_theme_button_what_it_shows(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, user="vera")
+    page.get_by_label("Your account").click()
+    expect(page.locator("#me")).to_contain_text("vera, viewer")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Log out")).to_be_hidden()
+    page.get_by_role("button", name="Theme: as the system").click()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+
+
+def test_a_service_that_is_away_is_told_in_the_bar_and_found_again(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("503")
+    page = open_tab(service, "/models")
+    expect(page.locator(".live")).to_have_text("live")
+    page.route("**/v1/events*", lambda route: route.fulfill(status=503))
+    page.reload()
+    expect(page.locator(".live")).to_have_text(re.compile(r"^reconnecting in \d s$"))
+    page.unroute_all()
+    expect(page.locator(".live")).to_have_text("live")
