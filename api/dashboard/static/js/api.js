@@ -42,6 +42,7 @@ async function ask(method, path, body, { signal, headers = {} } = {}) {
     location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
     return new Promise(() => {}); // the page is on its way out
   }
+  if (answer.status === 204) return null; // whatever kind of content it says it has none of
   const kind = answer.headers.get("Content-Type") ?? "";
   const content = kind.includes("json") ? await answer.json() : await answer.text();
   if (!answer.ok) throw new Problem(answer.status, typeof content === "string" ? { detail: content } : content);
