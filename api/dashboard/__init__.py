@@ -17,6 +17,8 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from api.context import Caller, Here, JobId
+from services import queries
 from services.errors import NotFound
 
 __all__ = ["STATIC", "error_page", "is_page", "router", "static_files"]
@@ -47,8 +49,8 @@ _PLOTLY_STYLES = (
 def _shell(path: str, template: str, *, charts: bool = False) -> None:
     """Serve `template` at `path`; with charts, where a page draws some."""
 
-    def shell(request: Request) -> HTMLResponse:
-        return _page(template, path, charts=charts, **request.path_params)
+    def shell() -> HTMLResponse:
+        return _page(template, path, charts=charts)
 
     router.add_api_route(path, shell, methods=["GET"], name=template)
 
@@ -56,12 +58,18 @@ def _shell(path: str, template: str, *, charts: bool = False) -> None:
 _shell("/login", "login.html")
 _shell("/", "jobs.html")
 _shell("/jobs/new", "new.html")
-_shell("/jobs/{job_id:int}", "job.html", charts=True)
 _shell("/devices", "devices.html")
 _shell("/compare", "compare.html", charts=True)
 _shell("/datasets", "datasets.html")
 _shell("/models", "models.html")
 _shell("/settings", "settings.html")
+
+
+@router.get("/jobs/{job_id:int}")
+def job(job_id: JobId, here: Here, caller: Caller) -> HTMLResponse:
+    """Only of a job that is there for this one to see; raises NotFound."""
+    queries.show_job(here.store, here.settings, caller, job_id)
+    return _page("job.html", "/jobs/", charts=True, job_id=job_id)
 
 
 @router.get("/jobs")

@@ -14,6 +14,11 @@ PAGES = ("/", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/mod
 HTML = {"Accept": "text/html"}
 
 
+@pytest.fixture(autouse=True)
+def first_job(service: Service) -> int:
+    return service.job()
+
+
 def page(service: Service, path: str) -> httpx.Response:
     return service.get(path, headers=HTML)
 
@@ -80,6 +85,17 @@ def test_a_person_who_errs_gets_a_page_with_the_way_back_and_a_program_a_problem
         expect_problem(service.get(path, headers=HTML), 404)  # with a token: no person
     expect_problem(browser.get("/v1/nowhere", headers=HTML), 404)
     assert "<b>" not in browser.get("/<b>", headers=HTML).text
+
+
+def test_a_job_has_a_page_for_those_who_may_see_it(service: Service) -> None:
+    object.__setattr__(service.settings, "private_jobs", True)
+    for user, path, status in (("anna", "/jobs/1", 200), ("bert", "/jobs/1", 404), ("anna", "/jobs/9", 404)):
+        browser = Browser(service)
+        browser.log_in(token=service.tokens[user])
+        answer = browser.get(path, headers=HTML)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        if status == 404:
+            assert f"There is no job {path[6:]}." in answer.text
 
 
 def test_a_person_gets_a_page_also_when_the_service_fails(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 // What every page has: who is here, the theme, the keys, and short messages.
 import { whoami, remove } from "./api.js";
-import { $, $$, h, put } from "./dom.js";
+import { $, $$, h } from "./dom.js";
 import { listen } from "./events.js";
 import { keepTimes } from "./format.js";
 
@@ -85,14 +85,6 @@ menu.addEventListener("keydown", (event) => {
 /** For those who do not see the page: one sentence now and then, the newest one. */
 export function announce(text) {
   $("#news").textContent = text;
-}
-
-/** In place of the page, where what it is about is not there. */
-export function nothing(code, title, detail) {
-  put($("#main"), h("section", { class: "card empty nothing" },
-    h("p", { class: "code" }, code), h("h1", {}, title), h("p", {}, detail),
-    h("p", { class: "row" }, h("a", { class: "button primary", href: "/" }, "All jobs"))));
-  document.title = `${title} · Downshift`;
 }
 
 /** Keys of a page, shown by `?` with those of all pages: {key: [what it does, function]}. */

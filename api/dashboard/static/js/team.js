@@ -7,7 +7,7 @@ import { ask, choice, field, line, table } from "./forms.js";
 import { dot } from "./parts.js";
 
 const ROLES = { viewer: "viewer: looks", member: "member: has jobs", admin: "admin: may do all" };
-const LIMITS = { max_queued: "Queued at most", max_running: "Running at most", device_hours_week: "Device hours in 7 days" };
+const LIMITS = { max_queued: "Queued at most", max_running: "Running at most", device_hours_week: "Hours in 7 days" };
 
 // --- users ----------------------------------------------------------------------------------------------------------------
 export async function users(place) {
