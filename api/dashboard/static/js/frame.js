@@ -66,6 +66,7 @@ whoami().then((me) => {
   $(".name", menu).textContent = me.user;
   $(".avatar", menu).textContent = me.user[0];
   $("#role").textContent = `${me.user}, ${me.role}`;
+  for (const link of $$(".bar a[href='/jobs/new']")) link.hidden = !me.scopes.includes("submit");
   const leave = $("#leave");
   leave.hidden = !me.csrf;
   leave.addEventListener("click", () => doing(leave, async () => {

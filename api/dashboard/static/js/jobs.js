@@ -35,7 +35,7 @@ function readUrl() {
 function showFilters() {
   $("#all-states").setAttribute("aria-pressed", String(!states.size));
   for (const state of STATES) $(`#states [data-state=${state}]`).setAttribute("aria-pressed", String(states.has(state)));
-  $("#mine").setAttribute("aria-pressed", String(Boolean(me) && owner.value.trim() === me));
+  $("#mine").setAttribute("aria-pressed", String(Boolean(me) && owner.value.trim() === me.user));
 }
 function filtered() {
   history.replaceState(null, "", location.pathname + query(wanted()));
@@ -51,12 +51,13 @@ put($("#states"),
   STATES.map((state) => h("button", { type: "button", dataset: { state }, onclick: () => toggle(state) }, state[0].toUpperCase() + state.slice(1), h("span", { class: "count" }))));
 
 let me = null;
-whoami().then(({ user }) => {
-  me = user;
+whoami().then((found) => {
+  me = found;
   showFilters();
+  show();
 }).catch(() => {}); // the frame says so
 $("#mine").addEventListener("click", () => {
-  owner.value = owner.value.trim() === me ? "" : me;
+  owner.value = owner.value.trim() === me?.user ? "" : (me?.user ?? "");
   filtered();
 });
 let typing = null;
@@ -72,7 +73,7 @@ addEventListener("popstate", () => {
 
 // --- loading ------------------------------------------------------------------------------------------------------
 let asked = 0;
-let loaded = ""; // the filters of what is shown
+let loaded = null; // the filters of what is shown; null: nothing is yet
 
 /** The first page again; what was loaded behind it stays, and is kept up to date by events. */
 async function load() {
@@ -120,10 +121,11 @@ function showCounts(counts) {
 
 // --- showing ------------------------------------------------------------------------------------------------------
 function show() {
+  if (loaded === null) return;
   keyed($("#rows"), shown, (job) => job.id, makeRow, updateRow);
   $("#list").hidden = !shown.length;
   more.hidden = !next;
-  const names = [...new Set([...shown.map((job) => job.owner), me].filter(Boolean))].sort();
+  const names = [...new Set([...shown.map((job) => job.owner), me?.user].filter(Boolean))].sort();
   put($("#owners"), names.map((name) => h("option", { value: name })));
   const empty = $("#empty");
   empty.hidden = shown.length > 0;
@@ -135,7 +137,8 @@ function show() {
   showChosen();
 }
 
-const isOpen = (job) => ["running", "queued", "paused"].includes(job.state);
+/** By who looks at it. */
+const canCancel = (job) => ["running", "queued", "paused"].includes(job.state) && Boolean(me) && (me.role === "admin" || job.owner === me.user);
 const STOPPING = { cancel: "cancelling", pause: "pausing" };
 
 function makeRow(job) {
@@ -157,8 +160,8 @@ function updateRow(row, job) {
   const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
   const [why, whole, kind] = trouble(job);
   const on = devices.find((one) => one.job?.id === job.id);
-  if (!isOpen(job)) chosen.delete(job.id);
-  box.firstChild.disabled = !isOpen(job);
+  if (!canCancel(job)) chosen.delete(job.id);
+  box.firstChild.disabled = !canCancel(job);
   box.firstChild.checked = chosen.has(job.id);
   put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
   put(name, h("span", { class: "title" }, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`)), why ? line(why, `why ${kind}`, whole) : null);
@@ -186,7 +189,8 @@ function showChosen() {
     row.classList.toggle("selected", is);
     row.cells[0].firstChild.checked = is;
   }
-  const open = shown.filter(isOpen);
+  const open = shown.filter(canCancel);
+  $("#all").disabled = !open.length;
   $("#all").checked = open.length > 0 && open.every((job) => chosen.has(job.id));
   $("#all").indeterminate = chosen.size > 0 && !$("#all").checked;
 }
@@ -195,7 +199,7 @@ function chooseNone() {
   showChosen();
 }
 $("#all").addEventListener("change", (event) => {
-  for (const job of shown.filter(isOpen)) choose(job.id, event.target.checked);
+  for (const job of shown.filter(canCancel)) choose(job.id, event.target.checked);
 });
 $("#none").addEventListener("click", chooseNone);
 $("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
@@ -226,7 +230,7 @@ onKeys({
   "Enter": ["open it", () => current && location.assign(`/jobs/${current}`)],
   "x": ["choose it", () => {
     const job = shown.find((one) => one.id === current);
-    if (job && isOpen(job)) choose(job.id, !chosen.has(job.id));
+    if (job && canCancel(job)) choose(job.id, !chosen.has(job.id));
   }],
   "Escape": ["choose none", chooseNone],
 });

@@ -68,6 +68,7 @@ export async function audit(place) {
     const asked = filter;
     const found = await get(`/v1/audit${query({ ...filter, cursor })}`);
     if (asked !== filter) return; // it has changed meanwhile
+    if (!found.items.length && !cursor) body.append(h("tr", {}, h("td", { colspan: "5", class: "muted" }, h("span", {}, "Nothing of this kind."))));
     body.append(...found.items.map((entry) => line(HEADS, [time(entry.at), entry.user ?? "the service", entry.action, target(entry.target), details(entry.data)])));
     cursor = found.next;
     more.hidden = !cursor;
@@ -77,7 +78,6 @@ export async function audit(place) {
     cursor = null;
     body.replaceChildren();
     await load();
-    if (!body.children.length) body.append(h("tr", {}, h("td", { colspan: "5", class: "muted" }, h("span", {}, "Nothing of this kind."))));
   }
   who.addEventListener("change", again);
   kind.addEventListener("change", again);
