@@ -154,7 +154,7 @@ function makeRow(job) {
 }
 
 const line = (text, kind = "", title = text) => h("span", { class: `one-line ${kind}`, title }, text);
-const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000);
+const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000).replace(/ h .*/, " h"); // a narrow column
 
 function updateRow(row, job) {
   const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
