@@ -33,10 +33,10 @@ Url = Annotated[str, StringConstraints(min_length=8, max_length=2048, pattern=r"
 MessageKind = Literal["job.succeeded", "job.failed", "job.replanned"]
 
 
-def _each_once(kinds: list[str]) -> list[str]:
-    if len(set(kinds)) < len(kinds):
-        raise ValueError("each kind at most once")
-    return kinds
+def _each_once(words: list[str]) -> list[str]:
+    if len(set(words)) < len(words):
+        raise ValueError("each at most once")
+    return words
 
 
 MessageKinds = Annotated[
@@ -174,6 +174,7 @@ class TokenBody(Body):
     scopes: Annotated[
         list[Literal["read", "submit", "admin"]],
         Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True}),
+        AfterValidator(_each_once),
     ] = Field(default=["read"], description="each includes the ones before it", examples=[["read", "submit"]])
     expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(default=None, examples=[90])
     user: Line | None = Field(default=None, description="whose it is; only admins name others", examples=[None])

@@ -111,3 +111,8 @@ def test_a_token_is_shown_to_its_owner_and_admins(service: Service) -> None:
     assert service.get(place, by="admin").status_code == 200
     for path, by in ((place, "bert"), ("/v1/tokens/999", "anna")):
         expect_problem(service.get(path, by=by), 404, "not_found")
+
+
+def test_a_scope_is_named_once(service: Service) -> None:
+    problem = expect_problem(service.post("/v1/tokens", json={"name": "x", "scopes": ["read", "read"]}), 422)
+    assert problem["errors"] == [{"field": "scopes", "message": "each at most once"}]
