@@ -105,6 +105,7 @@ _JUDGE_MORE_THAN_FORM = {
     "GET /v1/audit",
     "POST /v1/webhooks",
     "PATCH /v1/webhooks/{webhook_id}",
+    "DELETE /v1/webhooks/{webhook_id}",
     "POST /v1/datasets",
     "POST /v1/checkpoints",
 }
