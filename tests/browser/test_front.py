@@ -77,6 +77,15 @@ def test_choosing_moves_nothing_and_a_key_undoes_it(service: Service, page: Page
     expect(page.locator("#bulk")).to_be_hidden()
 
 
+def test_who_waits_is_told_when_a_device_may_be_free(service: Service, page: Page) -> None:
+    service.busy()
+    for _ in range(2):
+        service.submit(steps=1000)
+    waiting = service.submit()
+    expect(row(page, waiting)).to_contain_text("next in line")
+    expect(row(page, waiting)).to_contain_text(re.compile(r"in about \d+ s"))  # as soon as the pace is known
+
+
 @pytest.mark.parametrize("path", ["/nowhere", "/devices/none"])
 def test_a_wrong_address_has_a_page_and_the_way_back(service: Service, open_tab: Tab, guard: Guard, path: str) -> None:
     guard.allow("404")

@@ -167,7 +167,7 @@ function updateRow(row, job) {
   put(name, h("span", { class: "title" }, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`)), why ? line(why, `why ${kind}`, whole) : null);
   put(owned, line(job.owner));
   put(model, line(job.model), line(job.dataset, "small muted"));
-  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, on?.job?.phase, devices));
+  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, on?.job?.phase));
   put(tries, h("span", { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` }, `${job.attempts}/${job.policy.max_attempts}`));
   put(device, on ? line(deviceLabel(on), "", `${on.name} on ${on.host}`) : h("span", { class: "muted" }, "–"));
   put(age, time(job.created_at, since));

@@ -29,19 +29,24 @@ function shrunk(asked, plan) {
 
 /** Its place in the queue, and when a device may be free: by the pace of the jobs that run now, where it is known. */
 export function waits(job, devices) {
-  const place = job.queue_position === 1 ? "next in line" : job.queue_position ? `${ordinal(job.queue_position)} in line` : "waits";
+  const about = wait(job, devices);
+  return h("span", { class: "number" }, place(job),
+    about === undefined ? null : h("span", { class: "one-line small muted", title: "When so many of the jobs that run now have ended, at the pace they have" }, `in about ${duration(about)}`));
+}
+
+const place = ({ queue_position: position }) => (position === 1 ? "next in line" : position ? `${ordinal(position)} in line` : "waits");
+
+function wait(job, devices) {
+  const isBusy = devices.every((device) => device.job || device.problem || !device.is_present);
   const left = devices.map((device) => device.job?.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).sort((a, b) => a - b);
-  const busy = devices.every((device) => device.job || device.problem || !device.is_present);
-  const wait = busy && !job.reason ? left[job.queue_position - 1] : undefined;
-  const about = wait === undefined ? null : h("span", { class: "muted", title: "When so many of the jobs that run now have ended, at the pace they have" }, ` · in about ${duration(wait)}`);
-  return h("span", { class: "number" }, place, about);
+  return isBusy && !job.reason ? left[job.queue_position - 1] : undefined;
 }
 
 /** A bar, and under it steps of how many and how long it will still take. */
-export function progressOf(job, phase, devices) {
+export function progressOf(job, phase) {
   const { step, steps, eta_s } = job.progress;
   const words = [`${step}/${steps}`];
-  if (job.state === "queued") words.push(waits(job, devices).textContent);
+  if (job.state === "queued") words.push(place(job));
   else if (job.state === "running" && !(eta_s > 0)) words.push(job.progress.phase ?? phase ?? "starts");
   else if (job.state === "running") words.push(`${duration(eta_s)} left`);
   else if (job.finished_at && job.started_at) words.push(`took ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}`);
