@@ -1,78 +1,175 @@
 // Jobs side by side: what differs, and their curves laid over each other.
 import { get, query } from "./api.js";
-import { $, h, put, say } from "./dom.js";
+import { $, h, keyed, put, say } from "./dom.js";
 import { bytes, duration, figure, size } from "./format.js";
-import { OPTIONS, layout, onTheme, plotly, traces } from "./plots.js";
+import { pill } from "./parts.js";
+import { ChartGrid, GROUPS, colour, onTheme, plotly, traces } from "./plots.js";
 
 const MOST = 5;
-const CURVES = [["Total loss", "Loss/total_loss"], ["mAP", "DetectionBoxes_Precision/mAP"], ["mAP@.50", "DetectionBoxes_Precision/mAP@.50IOU"], ["Mask mAP", "DetectionMasks_Precision/mAP"], ["Learning rate", "learning_rate"], ["Images a second", "images_per_s"], ["Device memory (bytes)", "device_memory_peak"]];
+/** One curve a chart: the metric that a group stands for. */
+const CURVES = {
+  "Total loss": "Loss/total_loss", mAP: "DetectionBoxes_Precision/mAP", "Learning rate": "learning_rate", "Images a second": "images_per_s",
+  "Device memory": "device_memory_peak", "Host memory": "host_memory",
+};
+const NAMES = [...Object.values(CURVES), "DetectionMasks_Precision/mAP"];
+const place = $("#charts");
+let jobs = [];
+let range = null;
+
+const address = place.dataset.plotly;
+const grid = new ChartGrid(place, address, (next) => {
+  range = next;
+  showCurves();
+});
 
 const wanted = () => [...new Set((new URLSearchParams(location.search).get("jobs") ?? "").split(/[^0-9]+/).filter(Boolean).map(Number))].slice(0, MOST);
-
-$("#choose").addEventListener("submit", (event) => {
-  event.preventDefault();
-  history.pushState(null, "", `/compare${query({ jobs: $("#jobs").value.split(/[^0-9]+/).filter(Boolean).join(",") })}`);
+function choose(ids) {
+  history.pushState(null, "", `/compare${query({ jobs: ids.join(",") })}`);
   load();
-});
+}
 addEventListener("popstate", load);
 
 async function load() {
   const ids = wanted();
-  $("#jobs").value = ids.join(", ");
+  range = null;
   $("#empty").hidden = ids.length >= 2;
   $("#problem").hidden = true;
-  put($("#differences"));
-  $("#charts").replaceChildren();
-  if (ids.length < 2) return;
-  const found = await Promise.allSettled(ids.map(async (id) => {
-    const [job, attempts] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`)]);
-    return { ...job, tries: attempts.items };
-  }));
-  const problems = found.map((one, index) => (one.status === "rejected" ? `job ${ids[index]}: ${one.reason.message}` : null)).filter(Boolean);
-  if (problems.length) {
-    say($("#problem"), problems.join("; "));
+  if (ids.length >= 2) plotly(address).catch(() => {});
+  const found = await Promise.allSettled(ids.map(one));
+  const problems = found.map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null)).filter(Boolean);
+  say($("#problem"), problems.join("; "));
+  $("#problem").hidden = !problems.length;
+  jobs = found.filter((answer) => answer.status === "fulfilled").map((answer) => answer.value);
+  showChosen();
+  showTable();
+  if (jobs.length >= 2) await showCurves();
+  else {
+    grid.cards.clear();
+    place.replaceChildren();
+  }
+}
+
+async function one(id) {
+  const [job, attempts, metrics] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), series(id)]);
+  return { ...job, tries: attempts.items, metrics };
+}
+const series = async (id, steps = null) => (await get(`/v1/jobs/${id}/metrics${query({ names: NAMES, max_points: 500, from_step: steps?.[0], to_step: steps?.[1] })}`)).series;
+
+// --- which ones -------------------------------------------------------------------------------------------------------
+const search = $("#search");
+const list = $("#found");
+let waiting = null;
+search.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(find, 200);
+});
+search.addEventListener("focus", find);
+search.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") list.hidden = true;
+  if (event.key === "ArrowDown" && !list.hidden) {
+    event.preventDefault();
+    $("button", list)?.focus();
+  }
+});
+list.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+  if (event.key === "Escape") {
+    list.hidden = true;
+    search.focus();
+  } else if (step) {
+    event.preventDefault();
+    (event.target.closest("li")[step]?.firstElementChild ?? search).focus();
+  }
+});
+document.addEventListener("pointerdown", (event) => {
+  if (!event.target.closest(".picker")) list.hidden = true;
+});
+
+async function find() {
+  const text = search.value.trim();
+  try {
+    const { items } = await get(`/v1/jobs${query({ q: /^#?\d+$/.test(text) ? "" : text, limit: 20 })}`);
+    const byNumber = /^#?\d+$/.test(text) ? [await get(`/v1/jobs/${text.replace("#", "")}`)] : [];
+    const offered = [...byNumber, ...items.filter((job) => !byNumber.length || job.id === byNumber[0].id)].filter((job, at, all) => all.findIndex((other) => other.id === job.id) === at);
+    offer(offered);
+  } catch (error) {
+    offer([], error.message);
+  }
+}
+function offer(items, problem = "no job of that name") {
+  const chosen = wanted();
+  const open = items.filter((job) => !chosen.includes(job.id));
+  list.replaceChildren(...(open.length ? open.map((job) => h("li", {}, h("button", { type: "button", onclick: () => {
+    search.value = "";
+    list.hidden = true;
+    choose([...chosen, job.id]);
+    search.focus();
+  } }, h("span", { class: "job-name" }, job.name), h("span", { class: "muted" }, ` #${job.id} · ${job.model}`), pill(job.state)))) : [h("li", { class: "muted" }, problem)]));
+  list.hidden = false;
+}
+
+function showChosen() {
+  keyed($("#chosen"), jobs, (job) => job.id, (job) => h("li", {},
+    h("span", { class: "swatch" }), h("a", { href: `/jobs/${job.id}` }, job.name), h("span", { class: "muted" }, `#${job.id}`),
+    h("button", { type: "button", class: "quiet", "aria-label": `Leave out ${job.name}`, onclick: () => choose(wanted().filter((id) => id !== job.id)) }, "×")),
+  (element, job) => {
+    $(".swatch", element).style.background = colour(jobs.indexOf(job));
+  });
+  search.disabled = jobs.length >= MOST;
+  search.placeholder = jobs.length >= MOST ? "five at most" : "add a job: name or number";
+}
+
+// --- what differs -----------------------------------------------------------------------------------------------------
+const last = (job, name) => job.metrics.filter((series) => series.name === name).flatMap((series) => series.mean).at(-1) ?? null;
+const seconds = (job) => (job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null);
+/** [name, value, how it is shown, which is best] */
+const ROWS = [
+  ["State", (job) => job.state], ["mAP", (job) => last(job, NAMES[1]), figure, Math.max], ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, Math.max],
+  ["Total loss, last", (job) => last(job, NAMES[0]), figure, Math.min], ["Images a second", (job) => last(job, "images_per_s"), figure, Math.max],
+  ["Peak memory", (job) => job.tries.at(-1)?.measured_peak_bytes ?? null, bytes, Math.min], ["Time", seconds, duration, Math.min], ["Attempts", (job) => job.attempts, String, Math.min],
+  ["Owner", (job) => job.owner], ["Dataset", (job) => job.dataset], ["Model", (job) => job.plan.model], ["Image size", (job) => size(job.plan.image_size)],
+  ["Batch", (job) => job.plan.batch_size], ["Micro-batch", (job) => job.plan.micro_batch], ["Precision", (job) => job.plan.precision], ["Steps", (job) => job.plan.steps],
+  ["Learning rate", (job) => job.plan.learning_rate, (value) => String(Number(value.toPrecision(4)))], ["Proposals", (job) => job.plan.proposals], ["Device", (job) => job.tries.at(-1)?.device.name ?? null],
+  ["Reason", (job) => job.reason],
+];
+$("#only").addEventListener("change", showTable);
+
+function showTable() {
+  $("#differences").hidden = jobs.length < 2;
+  if (jobs.length < 2) return;
+  const rows = ROWS.map(([name, value, words = String, best]) => {
+    const values = jobs.map(value);
+    const known = values.filter((one) => one !== null && one !== undefined);
+    const differs = new Set(values.map(String)).size > 1;
+    return { name, differs, isKnown: known.length > 0, cells: values.map((one) => ({ text: one === null || one === undefined ? "–" : words(one), best: best && differs && known.length > 1 && one === best(...known) })) };
+  }).filter((row) => row.isKnown && (row.differs || !$("#only").checked));
+  put($("#table"), h("caption", { class: "visually-hidden" }, "The jobs side by side"),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), jobs.map((job) => h("th", { scope: "col" }, `${job.name} #${job.id}`)))),
+    h("tbody", {}, rows.map((row) => h("tr", { class: row.differs ? "" : "same" }, h("th", { scope: "row" }, row.name),
+      row.cells.map((cell) => h("td", { class: cell.best ? "best" : "" }, cell.text, cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null))))));
+  $("#same").hidden = rows.length > 0;
+}
+
+// --- the curves ---------------------------------------------------------------------------------------------------------
+async function showCurves() {
+  const shown = jobs;
+  if (!grid.cards.size) grid.skeleton(4);
+  try {
+    const found = await Promise.all(shown.map((job) => (range ? series(job.id, range) : job.metrics)));
+    if (shown !== jobs) return; // others were chosen meanwhile
+    const charts = GROUPS.filter((group) => CURVES[group.title]).map((group) => ({
+      ...group, data: shown.flatMap((job, number) => traces(found[number].filter((one) => one.name === CURVES[group.title]), number, `${job.name} #${job.id}`, { scale: group.scale })),
+    })).filter((chart) => chart.data.length);
+    if (charts.length) await grid.show(charts, range, { legend: false });
+    else place.replaceChildren(h("p", { class: "card empty" }, "None of them has made a step yet."));
+  } catch (error) {
+    say($("#problem"), `The curves could not be drawn: ${error.message}`);
     $("#problem").hidden = false;
   }
-  const jobs = found.filter((one) => one.status === "fulfilled").map((one) => one.value);
-  if (jobs.length < 2) return;
-  showDifferences(jobs);
-  await showCurves(jobs);
 }
 
-function rows(job) {
-  const plan = job.plan;
-  const last = job.tries.at(-1);
-  return {
-    State: job.state, Owner: job.owner, Dataset: job.dataset, Model: job.model, "Image size": size(plan.image_size), Batch: plan.batch_size,
-    "Micro-batch": plan.micro_batch, Precision: plan.precision, Steps: plan.steps, "Learning rate": figure(plan.learning_rate), Proposals: plan.proposals ?? "–",
-    Attempts: job.attempts, Device: last?.device.name ?? "–",
-    "Peak memory": bytes(last?.measured_peak_bytes), "Time": job.finished_at && job.started_at ? duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000) : "–",
-    Reason: job.reason ?? "–",
-  };
-}
-
-function showDifferences(jobs) {
-  const all = jobs.map(rows);
-  const differing = Object.keys(all[0]).filter((name) => new Set(all.map((one) => String(one[name]))).size > 1);
-  put($("#differences"), differing.length
-    ? h("div", { class: "table-wrap card" }, h("table", {}, h("caption", { class: "visually-hidden" }, "What differs"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Setting"), jobs.map((job) => h("th", { scope: "col" }, h("a", { href: `/jobs/${job.id}` }, `${job.name} #${job.id}`))))),
-      h("tbody", {}, differing.map((name) => h("tr", {}, h("th", { scope: "row" }, name), all.map((one) => h("td", {}, String(one[name]))))))))
-    : h("p", { class: "note" }, "These jobs have the same settings and ended the same way."));
-}
-
-async function showCurves(jobs) {
-  const Plotly = await plotly($("#charts").dataset.plotly);
-  const series = await Promise.all(jobs.map((job) => get(`/v1/jobs/${job.id}/metrics${query({ names: CURVES.map(([, name]) => name), max_points: 500 })}`)));
-  for (const [title, name] of CURVES) {
-    const data = jobs.flatMap((job, number) => traces(series[number].series.filter((one) => one.name === name), number, `${job.name} #${job.id}`));
-    if (!data.length) continue;
-    const element = h("div", { class: "chart", role: "img", "aria-label": `Chart: ${title} of ${jobs.length} jobs` });
-    $("#charts").append(h("div", { class: "card" }, element));
-    await Plotly.newPlot(element, data, layout(title, { xaxis: { title: { text: "step", font: { size: 11 } } } }), OPTIONS);
-  }
-}
-
-get("/v1/jobs?limit=30").then(({ items }) => put($("#recent"), items.map((job) => h("option", { value: `${job.id}` }, job.name)))).catch(() => {});
-onTheme(load);
+onTheme(() => {
+  showChosen();
+  if (jobs.length >= 2) showCurves();
+});
 load();

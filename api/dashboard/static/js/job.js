@@ -122,6 +122,8 @@ $(".tabs").addEventListener("pointerover", async (event) => {
 
 await load();
 tabs($(".tabs"), showPart);
+// The chart library is large: when nothing else is to be done, and before somebody asks for it.
+(window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
 listen((event) => {
   if (event.job !== id || !state.job) return;
   if (event.kind === "progress" && state.job.state === "running") progressed(event.data);

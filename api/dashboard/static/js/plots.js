@@ -1,15 +1,31 @@
-// Plotly, loaded only where there is a chart, in the page's own colours.
+// Charts by Plotly, which is loaded only where there is one, in the page's own colours. All charts of a page share
+// their range of steps.
+import { h } from "./dom.js";
+import { figure } from "./format.js";
+
+const GIB = 2 ** 30;
+/** In this order; a metric belongs to the first group that knows it. `zero`: the axis begins there. */
+export const GROUPS = [
+  { title: "Total loss", has: (name) => name === "Loss/total_loss" },
+  { title: "Losses", has: (name) => name.startsWith("Loss/") },
+  { title: "mAP", has: (name) => /^Detection(Boxes|Masks)_Precision\/mAP(@\.50IOU|@\.75IOU)?$/.test(name), zero: true },
+  { title: "Learning rate", has: (name) => name === "learning_rate", zero: true },
+  { title: "Images a second", has: (name) => name === "images_per_s", zero: true },
+  { title: "Device memory", unit: "GB", has: (name) => /^device_memory(_peak)?$/.test(name), scale: GIB, zero: true },
+  { title: "Host memory", unit: "GB", has: (name) => name === "host_memory", scale: GIB, zero: true },
+];
+const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use" };
+export const metricWords = (name) => WORDS[name] ?? name.replace(/^Loss\/(.*\/)?/, "").replace(/^DetectionBoxes_Precision\//, "").replace(/^DetectionMasks_Precision\//, "mask ").replaceAll("_", " ");
+export const grouped = (names) => GROUPS.map((group) => ({ ...group, names: names.filter((name) => GROUPS.find((one) => one.has(name))?.title === group.title) })).filter((group) => group.names.length);
 
 let loading = null;
 export function plotly(address) {
   loading ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = address;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
+    const script = h("script", { src: address, onload: () => resolve(window.Plotly), onerror: () => {
       loading = null;
+      script.remove();
       reject(new Error("the chart library could not be loaded"));
-    };
+    } });
     document.head.append(script);
   });
   return loading;
@@ -20,46 +36,140 @@ const COLOURS = {
   dark: ["#79b8ff", "#f0a36a", "#6fd391", "#c5a9ff", "#ff8fc0", "#5fd3dc", "#e0cf6a"],
 };
 export const colour = (number) => {
-  const all = COLOURS[document.documentElement.dataset.theme];
+  const all = COLOURS[document.documentElement.dataset.theme] ?? COLOURS.light;
   return all[number % all.length];
 };
-export const faint = (hex) => `${hex}2e`;
+const faint = (hex) => `${hex}2e`;
+const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function layout(title, more = {}) {
-  const style = getComputedStyle(document.documentElement);
-  const [text, line, muted] = ["--text", "--line", "--muted"].map((name) => style.getPropertyValue(name).trim());
-  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: muted } };
+/** For each attempt of a series: the mean as a line, the extremes of each range of steps around it as a band. */
+export function traces(series, number, name, { scale = 1, ...more } = {}) {
+  const line = colour(number);
+  const scaled = (values) => (scale === 1 ? values : values.map((value) => value / scale));
+  return series.flatMap((part, index) => {
+    const group = { legendgroup: name, type: "scatter", ...more };
+    const [low, high, mean] = [scaled(part.min), scaled(part.max), scaled(part.mean)];
+    const spread = low.some((value, at) => value !== high[at]);
+    const band = { x: [...part.steps, ...part.steps.toReversed()], y: [...high, ...low.toReversed()], fill: "toself", fillcolor: faint(line), line: { width: 0 }, mode: "lines", hoverinfo: "skip", ...group, showlegend: false };
+    return [...(spread ? [band] : []), { x: part.steps, y: mean, name, mode: part.steps.length < 3 ? "lines+markers" : "lines", line: { color: line, width: 1.75 }, ...group, showlegend: index === 0 }];
+  });
+}
+
+/** A bound over the steps of an attempt. */
+export const limitTrace = (from, to, value, isFirst) => ({
+  x: [from, to], y: [value, value], name: "limit", legendgroup: "limit", showlegend: isFirst, type: "scatter", mode: "lines", line: { color: token("--bad"), width: 1.5, dash: "dash" },
+});
+
+/** Lines at the steps where attempts began: [{step, text}]. */
+function marks(starts) {
+  const colour = token("--muted");
   return {
-    title: { text: title, font: { size: 14, color: text }, x: 0.02, xanchor: "left" },
+    shapes: starts.map(({ step }) => ({ type: "line", x0: step, x1: step, yref: "paper", y0: 0, y1: 1, line: { dash: "dot", width: 1.25, color: colour } })),
+    annotations: starts.map(({ step, text }) => ({ x: step, y: 1, yref: "paper", text, showarrow: false, xanchor: "left", yanchor: "bottom", xshift: -2, font: { size: 10, color: colour } })),
+  };
+}
+
+/** How any chart looks; a title only where nothing above it has one. */
+export function layout(title = "", more = {}) {
+  const [text, line, muted] = ["--text", "--line", "--muted"].map(token);
+  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: muted, size: 11 }, automargin: true };
+  return {
+    title: title ? { text: title, font: { size: 14, color: text }, x: 0.02, xanchor: "left" } : undefined,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: text, size: 12, family: "system-ui, sans-serif" },
-    margin: { l: 56, r: 14, t: 38, b: 38 }, height: 290, showlegend: true, legend: { orientation: "h", y: -0.18, font: { color: muted } },
-    hovermode: "x unified", hoverlabel: { bgcolor: style.getPropertyValue("--surface").trim(), font: { color: text } }, uirevision: "kept",
+    margin: { l: 48, r: 12, t: title ? 56 : 8, b: 30 }, showlegend: true,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { color: muted, size: 11 }, bgcolor: "rgba(0,0,0,0)" },
+    hovermode: "x unified", hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
     ...more, xaxis: { ...axis, ...more.xaxis }, yaxis: { ...axis, ...more.yaxis },
   };
 }
 
-export const OPTIONS = {
-  responsive: true, displaylogo: false, scrollZoom: false,
-  modeBarButtonsToRemove: ["lasso2d", "select2d", "sendDataToCloud", "editInChartStudio", "sendChartToCloud"],
-};
+function lookOf({ data, zero, starts = [] }, range, legend) {
+  const hasLegend = legend && new Set(data.map((one) => one.name).filter(Boolean)).size > 1;
+  return layout("", {
+    showlegend: hasLegend, margin: { l: 48, r: 12, t: 8 + (hasLegend ? 22 : 0) + (starts.length ? 14 : 0), b: 26 }, ...marks(starts),
+    legend: { orientation: "h", x: 0, y: starts.length ? 1.1 : 1.02, yanchor: "bottom", font: { color: token("--muted"), size: 11 }, bgcolor: "rgba(0,0,0,0)" },
+    xaxis: { hoverformat: ",d", tickformat: "~s", range }, yaxis: { ...yRange(data, zero), fixedrange: true, hoverformat: ".4~g", exponentformat: "none" },
+  });
+}
+
+/** A constant is drawn in the middle, or from zero, and not blown up to the last digit. */
+function yRange(data, zero) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { y } of data) for (const value of y) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  if (zero && low >= 0) return { range: [0, high * 1.08 || 1] };
+  const pad = Math.abs(high) * 0.1 || 1;
+  return high - low < pad / 100 ? { range: [low - pad, high + pad] } : { autorange: true };
+}
+
+export const OPTIONS = { responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: false };
+
+/** Charts in cards. `onZoom([from, to] | null)` is told when somebody drags over one, or double clicks. */
+export class ChartGrid {
+  constructor(root, address, onZoom) {
+    this.root = root;
+    this.address = address;
+    this.onZoom = onZoom;
+    this.cards = new Map();
+    this.resized = new ResizeObserver((entries) => entries.forEach(({ target }) => target.isConnected && target.clientWidth && target.data && window.Plotly.Plots.resize(target)));
+  }
+
+  /** Boxes of the size of charts while these are on their way. */
+  skeleton(count) {
+    this.cards.clear();
+    this.root.replaceChildren(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h3", { class: "skeleton" }, "…"), h("div", { class: "chart skeleton" }))));
+  }
+
+  /** `charts`: [{title, unit, data, zero, starts}]; `range`: of steps, null for all. No `legend`: the page has one for all. */
+  async show(charts, range = null, { legend = true } = {}) {
+    const Plotly = await plotly(this.address);
+    if (!this.cards.size) this.root.replaceChildren();
+    for (const [title, { card }] of this.cards) {
+      if (charts.some((chart) => chart.title === title)) continue;
+      card.remove();
+      this.cards.delete(title);
+    }
+    for (const chart of charts) if (!this.cards.has(chart.title)) this.add(chart); // all of them, so that each knows its width
+    const shared = range ?? stepsOf(charts);
+    await Promise.all(charts.map((chart) => {
+      const { plot } = this.cards.get(chart.title);
+      plot.setAttribute("aria-label", `Chart of ${chart.title}${lastOf(chart)}`);
+      return Plotly.react(plot, chart.data, lookOf(chart, shared, legend), { ...OPTIONS, responsive: false, doubleClick: false }).then(() => this.listen(plot));
+    }));
+  }
+
+  add({ title, unit }) {
+    const plot = h("div", { class: "chart", role: "img" });
+    const card = h("section", { class: "card chart-card" }, h("h3", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), plot);
+    this.root.append(card);
+    this.cards.set(title, { card, plot });
+    this.resized.observe(plot);
+  }
+
+  listen(plot) {
+    if (plot.listens) return;
+    plot.listens = true;
+    plot.on("plotly_relayout", (change) => {
+      if (change["xaxis.range[0]"] !== undefined) this.onZoom?.([Math.max(0, Math.floor(change["xaxis.range[0]"])), Math.max(1, Math.ceil(change["xaxis.range[1]"]))]);
+    });
+    plot.on("plotly_doubleclick", () => this.onZoom?.(null));
+  }
+}
+
+/** From the first step to the last of all charts, with room for a point at the edge. */
+function stepsOf(charts) {
+  const ends = charts.flatMap(({ data }) => data.flatMap(({ x }) => [x[0], x.at(-1)]));
+  const [first, last] = [Math.min(...ends), Math.max(...ends)];
+  const room = Math.max(0.5, 0.01 * (last - first));
+  return [first - room, last + room];
+}
+
+function lastOf({ data, unit }) {
+  const said = data.filter((one) => one.showlegend && one.name !== "limit").map((one) => `${one.name} ${figure(one.y.at(-1))}${unit ? ` ${unit}` : ""} at step ${one.x.at(-1)}`);
+  return said.length ? `: ${said.join(", ")}` : "";
+}
 
 /** Calls `draw` again when the colours change. */
 export function onTheme(draw) {
   addEventListener("themechange", draw);
-}
-
-/** For each attempt of a series: the mean as a line, the extremes of each range of steps around it as a band. */
-export function traces(series, number, name, more = {}) {
-  const line = colour(number);
-  const found = [];
-  series.forEach((part, index) => {
-    const group = { legendgroup: name, showlegend: index === 0, ...more };
-    const spread = part.steps.some((_, at) => part.min[at] !== part.max[at]);
-    if (spread) {
-      found.push({ x: [...part.steps, ...part.steps.toReversed()], y: [...part.max, ...part.min.toReversed()], fill: "toself",
-        fillcolor: faint(line), line: { width: 0 }, hoverinfo: "skip", ...group, showlegend: false, type: "scatter", mode: "lines" });
-    }
-    found.push({ x: part.steps, y: part.mean, name, type: "scatter", mode: part.steps.length < 3 ? "lines+markers" : "lines", line: { color: line, width: 2 }, ...group });
-  });
-  return found;
 }

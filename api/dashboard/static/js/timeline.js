@@ -68,7 +68,7 @@ function memory(attempt) {
 function end(job, attempt, next) {
   if (!attempt.ended_at || attempt.diagnosis === "completed") return [];
   const lines = attempt.finding?.evidence ?? [];
-  const planned = next && attempt.followed_by === next.summary;
+  const planned = next && next.changes.length; // and says there what and why
   return [
     h("p", { class: "diagnosis" }, attempt.finding?.why ?? attempt.message ?? ""),
     attempt.finding?.why && attempt.message && !attempt.finding.why.includes(attempt.message) ? h("p", { class: "muted small wraps" }, attempt.message) : null,
