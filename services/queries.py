@@ -34,6 +34,7 @@ __all__ = [
     "show_attempt",
     "show_job",
     "show_metrics",
+    "show_request",
     "views_of",
     "visible_attempt",
     "visible_job",
@@ -135,6 +136,12 @@ def list_jobs(
 def show_job(store: Store, settings: Settings, principal: Principal, job_id: int) -> dict[str, Any]:
     with store.reading() as session:
         return job_view(session, settings, visible_job(session, principal, job_id))
+
+
+def show_request(store: Store, principal: Principal, job_id: int) -> dict[str, Any]:
+    """As it was submitted; not in `show_job`, as it may hold a whole configuration."""
+    with store.reading() as session:
+        return visible_job(session, principal, job_id).request
 
 
 def list_attempts(store: Store, principal: Principal, job_id: int) -> list[dict[str, Any]]:

@@ -68,6 +68,12 @@ def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[
     return job
 
 
+@router.get("/jobs/{job_id}/request", response_model=dict[str, Any], responses=documented(404))
+def show_request(job_id: JobId, here: Here, caller: Caller) -> Any:
+    """What was submitted, as it was: to be sent again, or changed first."""
+    return queries.show_request(here.store, caller, job_id)
+
+
 @router.patch("/jobs/{job_id}", response_model=Job, responses=documented(404, 409, 412))
 def edit_job(
     job_id: JobId,

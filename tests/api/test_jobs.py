@@ -339,6 +339,15 @@ def test_a_clone_is_a_new_job_with_what_was_changed(service: Service) -> None:
     assert again.headers["idempotency-replayed"] == "true"
 
 
+def test_what_was_submitted_can_be_read_and_sent_again(service: Service) -> None:
+    body = {**BODY, "policy": {"levers": ["batch_size"]}, "notes": "why", "device": {"min_memory_mb": 5}}
+    job = service.post("/v1/jobs", json=body).json()
+    request = service.get(f"/v1/jobs/{job['id']}/request").json()
+    assert {name: request[name] for name in body} == body
+    assert service.post("/v1/jobs", json=request).json()["asked"] == job["asked"]
+    expect_problem(service.get("/v1/jobs/99/request"), 404)
+
+
 @pytest.mark.parametrize("body", [{"dataset": None}, {"dataset": "none-such"}, {"nonsense": 1}, {"model": "d0"}])
 def test_a_clone_that_cannot_be_is_refused(service: Service, body: Any) -> None:
     expect_problem(service.post(f"/v1/jobs/{service.job()}/clone", json=body), 422)

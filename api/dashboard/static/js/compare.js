@@ -140,11 +140,13 @@ function showTable() {
   const rows = ROWS.map(([name, value, words = String, best]) => {
     const values = jobs.map(value);
     const known = values.filter((one) => one !== null && one !== undefined);
-    const differs = new Set(values.map(String)).size > 1;
-    return { name, differs, isKnown: known.length > 0, cells: values.map((one) => ({ text: one === null || one === undefined ? "–" : words(one), best: best && differs && known.length > 1 && one === best(...known) })) };
+    const texts = values.map((one) => (one === null || one === undefined ? "–" : words(one)));
+    const differs = new Set(texts).size > 1;
+    const top = best && differs && known.length > 1 ? words(best(...known)) : null;
+    return { name, differs, isKnown: known.length > 0, cells: texts.map((text) => ({ text, best: text === top })) };
   }).filter((row) => row.isKnown && (row.differs || !$("#only").checked));
   put($("#table"), h("caption", { class: "visually-hidden" }, "The jobs side by side"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), jobs.map((job) => h("th", { scope: "col" }, `${job.name} #${job.id}`)))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Setting")), jobs.map((job) => h("th", { scope: "col" }, `${job.name} #${job.id}`)))),
     h("tbody", {}, rows.map((row) => h("tr", { class: row.differs ? "" : "same" }, h("th", { scope: "row" }, row.name),
       row.cells.map((cell) => h("td", { class: cell.best ? "best" : "" }, cell.text, cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null))))));
   $("#same").hidden = rows.length > 0;

@@ -6,7 +6,7 @@ const LEVERS = {
   micro_batch: "Micro-batch", precision: "Precision", proposals: "Proposals", image_size: "Image size", backbone: "Backbone", batch_size: "Batch",
 };
 const FIELDS = {
-  micro_batch: "micro-batch", batch_size: "batch", precision: "precision", proposals: "proposals", second_stage_batch: "trained on",
+  micro_batch: "micro-batch", batch_size: "batch", precision: "precision", proposals: "proposals", second_stage_batch: "sampled proposals",
   image_size: "image", model: "model", steps: "steps", learning_rate: "learning rate", start: "starts from", async_allocator: "allocator",
 };
 const rank = (field) => ({ batch_size: 0, micro_batch: 1 })[field] ?? 2; // the rest follows from these

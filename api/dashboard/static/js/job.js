@@ -21,7 +21,7 @@ async function load() {
     $("#problem").hidden = true;
     show();
   } catch (error) {
-    say($("#problem"), error.status === 404 ? `There is no job ${id}, or it is not yours to see.` : `The job could not be loaded: ${error.message}`);
+    say($("#problem"), `The job could not be loaded: ${error.message}`);
     $("#problem").hidden = false;
   }
 }
@@ -115,21 +115,25 @@ async function showPart(name) {
 // A pointer on its way to a tab is a moment's head start.
 $(".tabs").addEventListener("pointerover", async (event) => {
   const name = event.target.closest("[role=tab]")?.dataset.tab;
-  if (!MODULES[name]) return;
+  if (!MODULES[name] || !state.job) return;
   await loadPart(name);
   parts[name]?.warm?.();
 });
 
 await load();
-tabs($(".tabs"), showPart);
-// The chart library is large: when nothing else is to be done, and before somebody asks for it.
-(window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
-listen((event) => {
-  if (event.job !== id || !state.job) return;
-  if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
-  for (const part of Object.values(parts)) part.event?.(event);
-});
-follow(load, (event) => event.job === id && event.kind !== "progress");
+begin();
+
+function begin() {
+  tabs($(".tabs"), showPart);
+  // The chart library is large: when nothing else is to be done, and before somebody asks for it.
+  (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
+  listen((event) => {
+    if (event.job !== id || !state.job) return;
+    if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
+    for (const part of Object.values(parts)) part.event?.(event);
+  });
+  follow(load, (event) => event.job === id && event.kind !== "progress");
+}
 
 function progressed({ step, steps, eta_s, phase, saved_step, measured_peak_bytes }) {
   Object.assign(state.job.progress, { step, steps, eta_s });

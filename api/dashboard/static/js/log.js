@@ -1,153 +1,142 @@
-// What the trainer printed: the end of it as it grows, any part of it by line, search on the server.
+// What the trainer printed: a view of a million lines that holds some dozens of them, its end as it grows, and search
+// on the server.
 import { get, query } from "./api.js";
+import { copy } from "./clipboard.js";
 import { h, put, say } from "./dom.js";
 import { bytes } from "./format.js";
+import { LogView } from "./log_view.js";
 
 const PAGE = 500;
-const MOST = 3000; // lines in the page; those far from what is looked at are let go
+const MATCHES = 1000;
 const TAIL_EVERY_MS = 1500;
 
 export function start(root, { id, state }) {
   const attempt = h("select", { id: "log-attempt", onchange: () => open() });
-  const search = h("input", { id: "log-search", type: "search", "data-search": "", placeholder: "search the whole log", maxlength: "200", autocomplete: "off" });
-  const previous = h("button", { type: "button", title: "the match before (Shift+Enter)", onclick: () => find(-1) }, "↑ Previous");
-  const next = h("button", { type: "button", title: "the next match (Enter)", onclick: () => find(1) }, "↓ Next");
-  const trouble = h("button", { type: "button", onclick: jumpToTrouble }, "Jump to the error");
-  const follow = h("label", { class: "check" }, h("input", { type: "checkbox", checked: true, onchange: (event) => event.target.checked && end() }), "follow the end");
+  const search = h("input", { id: "log-search", type: "search", "data-search": "", placeholder: "Search the whole log", maxlength: "200", autocomplete: "off" });
+  const count = h("span", { class: "muted small match-count", "aria-live": "polite" });
+  const button = (text, title, onclick) => h("button", { type: "button", title, onclick }, text);
+  const wrap = h("input", { type: "checkbox", checked: localStorage.getItem("log-wrap") !== "no", onchange: () => {
+    localStorage.setItem("log-wrap", wrap.checked ? "yes" : "no");
+    view.wrap(wrap.checked);
+  } });
+  const follow = h("input", { type: "checkbox", checked: true, onchange: () => (follow.checked ? view.toEnd() : view.stay()) });
   const download = h("a", { class: "button", download: "" }, "Download");
-  const status = h("p", { class: "muted small", role: "status" });
-  const lines = h("div", {});
-  const view = h("div", { class: "log", tabindex: "0", role: "log", "aria-label": "Log", "aria-live": "off", onscroll: scrolled }, lines);
-  root.append(h("div", { class: "card" },
-    h("header", {}, h("h2", {}, "Log"), h("label", { for: "log-attempt" }, "of attempt"), attempt, trouble, download),
-    h("form", { class: "row", role: "search", onsubmit: (event) => {
-      event.preventDefault();
-      find(1);
-    } }, h("div", { class: "field" }, h("label", { for: "log-search", class: "visually-hidden" }, "Search the log"), search), previous, next, follow),
-    h("p", {}), view, status));
+  const status = h("p", { class: "muted small log-status", role: "status" });
+  const fresh = h("button", { type: "button", class: "new-lines", hidden: true, onclick: () => view.toEnd() });
+  const view = new LogView({ fetch: (from, lines) => ask({ from, lines }), told, moved: showFresh, chosen: (line) => history.replaceState(null, "", `#log:${number()}:${line}`) });
+  root.append(h("div", { class: "card log-card" },
+    h("div", { class: "log-tools" },
+      h("label", { for: "log-attempt" }, "Attempt"), attempt,
+      h("form", { class: "log-find", role: "search", onsubmit: (event) => {
+        event.preventDefault();
+        find(1);
+      } }, h("label", { for: "log-search", class: "visually-hidden" }, "Search the log"), search,
+      button("↑", "Previous match (Shift+Enter)", () => find(-1)), h("button", { title: "Next match (Enter)" }, "↓"), count),
+      button("Jump to the error", "The lines that tell why it ended", jumpToTrouble), h("label", { class: "check" }, follow, "follow the end"), h("label", { class: "check" }, wrap, "wrap"),
+      button("Copy", "Copy the lines that are shown", () => copy(view.shownText(), "Copied the lines that are shown")), download),
+    h("div", { class: "log-frame" }, view.element, fresh), status));
+  view.wrap(wrap.checked);
+  for (const arrow of root.querySelectorAll(".log-find button")) arrow.setAttribute("aria-label", arrow.title);
 
-  let first = 1; // the number of the first line shown
-  let count = 0;
-  let total = 0;
-  let loading = false;
-  let marked = null;
-  let fatal = new Set();
-
+  let size = 0;
+  let matches = null; // {text, lines, isComplete}
   const number = () => Number(attempt.value);
-  const following = () => follow.firstElementChild.checked;
   const ask = (values) => get(`/v1/jobs/${id}/logs/lines${query({ attempt: number(), ...values })}`);
+  const runs = () => state.attempts.some((one) => one.number === number() && !one.ended_at);
 
   function options() {
     const chosen = attempt.value || String(state.attempts.at(-1)?.number ?? "");
-    put(attempt, state.attempts.map((one) => h("option", { value: String(one.number) }, String(one.number))));
+    put(attempt, [...state.attempts].reverse().map((one) => h("option", { value: String(one.number) }, `${one.number}${one.ended_at ? "" : " (running)"}`)));
     attempt.value = chosen;
     download.href = `/v1/jobs/${id}/logs${query({ attempt: chosen })}`;
   }
-
-  function line(text, at) {
-    return h("div", { class: `line${at === marked ? " hit" : ""}${fatal.has(at) ? " fatal" : ""}`, dataset: { line: String(at) } }, h("span", {}, String(at)), h("span", {}, text || " "));
+  function told() {
+    const [first, last] = view.shown();
+    say(status, view.total ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}` : "Nothing was printed yet.");
+  }
+  function showFresh() {
+    follow.checked = view.follows;
+    const unseen = view.unseen();
+    fresh.hidden = !unseen;
+    if (unseen) say(fresh, `↓ ${unseen.toLocaleString("en")} new ${unseen === 1 ? "line" : "lines"}`);
+    told();
   }
 
-  function show(found) {
-    [first, count, total] = [found.first, found.lines.length, found.total_lines];
-    lines.replaceChildren(...found.lines.map((text, index) => line(text, found.first + index)));
-    told(found);
-  }
-  function told(found) {
-    say(status, total ? `lines ${first} to ${first + count - 1} of ${total}, ${bytes(found.bytes)}` : "Nothing was printed yet.");
-  }
-
-  async function guarded(work) {
-    if (loading || !attempt.value) return;
-    loading = true;
-    try {
-      await work();
-    } catch (error) {
-      say(status, `The log could not be read: ${error.message}`);
-    } finally {
-      loading = false;
-    }
-  }
-
-  async function open() {
+  async function open(line = null) {
     options();
     if (!attempt.value) {
       say(status, "It has not been tried yet.");
       return;
     }
-    marked = null;
-    fatal = new Set();
-    await end();
-  }
-  const end = () => guarded(async () => {
-    show(await ask({ lines: PAGE }));
-    view.scrollTop = view.scrollHeight;
-  });
-
-  /** Lines before or behind those that are shown come when one scrolls there; what is read stays where it is. */
-  async function scrolled() {
-    const atEnd = view.scrollHeight - view.scrollTop - view.clientHeight < 40;
-    if (!atEnd && following()) follow.firstElementChild.checked = false;
-    if (view.scrollTop < 200 && first > 1) {
-      await guarded(async () => {
-        const from = Math.max(1, first - PAGE);
-        const found = await ask({ from, lines: first - from });
-        const before = view.scrollHeight;
-        lines.prepend(...found.lines.map((text, index) => line(text, found.first + index)));
-        count += found.lines.length;
-        first = found.first;
-        view.scrollTop += view.scrollHeight - before;
-        while (count > MOST) {
-          lines.lastElementChild.remove();
-          count -= 1;
-        }
-        told(found);
-      });
-    } else if (atEnd && first + count <= total) await more();
+    matches = null;
+    view.clear();
+    await tail();
+    if (line) view.jump(line);
+    else view.toEnd();
   }
 
-  const more = () => guarded(async () => {
-    const found = await ask({ from: Math.max(1, first + count - 1), lines: PAGE }); // the last one may have been half a line
-    if (found.first !== first + count - 1 && count) return;
-    total = found.total_lines;
-    lines.lastElementChild?.remove();
-    count = Math.max(0, count - 1);
-    lines.append(...found.lines.map((text, index) => line(text, found.first + index)));
-    count += found.lines.length;
-    while (count > MOST) {
-      lines.firstElementChild.remove();
-      first += 1;
-      count -= 1;
+  /** The last lines, and with them how many there are; who reads further up is left there. */
+  let tailing = false;
+  async function tail() {
+    if (tailing) return;
+    tailing = true;
+    try {
+      const of = number();
+      const found = await ask({ lines: PAGE });
+      if (of !== number()) return;
+      size = found.bytes;
+      view.take(found.first, found.lines, found.total_lines);
+      showFresh();
+    } catch (error) {
+      say(status, `The log could not be read: ${error.message}`);
+    } finally {
+      tailing = false;
     }
-    told(found);
-    if (following()) view.scrollTop = view.scrollHeight;
-  });
-
-  async function jump(to) {
-    follow.firstElementChild.checked = false;
-    marked = to;
-    await guarded(async () => show(await ask({ from: Math.max(1, to - 100), lines: PAGE })));
-    lines.querySelector(`[data-line="${to}"]`)?.scrollIntoView({ block: "center" });
   }
 
+  // --- search: the first thousand matches are known by their lines, those behind them are asked for one by one ----------
+  const ofSearch = (values) => get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: matches.text, ...values })}`);
   async function find(direction) {
     const text = search.value.trim();
     if (!text) return;
-    const here = marked ?? (direction > 0 ? 0 : total + 1);
     try {
-      const where = direction > 0 ? { after: here } : { before: here };
-      const found = await get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: text, limit: 1, ...where })}`);
-      const match = found.matches.at(direction > 0 ? 0 : -1);
-      if (match) {
-        await jump(match.line);
-        say(status, `“${text}” at line ${match.line} of ${total}`);
-      } else say(status, `“${text}” is not ${direction > 0 ? "further down" : "further up"}.`);
+      if (matches?.text !== text) {
+        matches = { text, lines: [], isComplete: false };
+        say(count, "searching …");
+        const found = await ofSearch({ after: 0, limit: MATCHES });
+        matches = { text, lines: found.matches.map((match) => match.line), isComplete: found.is_complete };
+        view.highlight(text);
+      }
+      const here = view.marked ?? (direction > 0 ? view.shown()[0] - 1 : view.shown()[1] + 1);
+      const line = await nextFrom(here, direction);
+      if (!line) {
+        say(count, "no matches");
+        return;
+      }
+      view.jump(line);
+      const place = matches.lines.indexOf(line) + 1;
+      const all = `${matches.lines.length.toLocaleString("en")}${matches.isComplete ? "" : "+"}`;
+      say(count, place ? `${place.toLocaleString("en")} of ${all}` : `line ${line.toLocaleString("en")}, ${all} matches`);
     } catch (error) {
-      say(status, `The search failed: ${error.message}`);
+      say(count, error.message);
     }
   }
+  /** The next match that way, and around the end to the other one. */
+  async function nextFrom(here, direction) {
+    const { lines, isComplete } = matches;
+    if (isComplete || (direction > 0 && here < lines.at(-1)) || (direction < 0 && here > lines[0] && here <= lines.at(-1))) {
+      return direction > 0 ? lines.find((line) => line > here) ?? lines[0] : lines.findLast((line) => line < here) ?? lines.at(-1);
+    }
+    const found = await ofSearch({ limit: 1, ...(direction > 0 ? { after: here } : here > 1 ? { before: here } : {}) });
+    if (found.matches.length) return found.matches[0].line;
+    return direction > 0 ? lines[0] : (await ofSearch({ limit: 1 })).matches[0]?.line;
+  }
   search.addEventListener("input", () => {
-    marked = null;
+    if (!search.value.trim()) {
+      matches = null;
+      view.highlight("");
+      say(count, "");
+    }
   });
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.shiftKey) {
@@ -159,27 +148,28 @@ export function start(root, { id, state }) {
   async function jumpToTrouble() {
     try {
       const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: number() })}`);
-      fatal = new Set(found.lines.map((one) => one.line));
-      if (found.lines.length) await jump(found.lines[0].line);
-      say(status, found.message ?? "This attempt has no error.");
+      view.fatal(found.lines.map((one) => one.line));
+      if (found.lines.length) view.jump(found.lines[0].line);
+      say(status, found.lines.length ? found.message ?? "" : "This attempt has no error.");
     } catch (error) {
       say(status, error.message);
     }
   }
 
-  setInterval(() => {
-    const shown = state.attempts.find((one) => one.number === number());
-    if (!root.hidden && document.visibilityState === "visible" && following() && shown && !shown.ended_at) more();
-  }, TAIL_EVERY_MS);
+  setInterval(() => !root.hidden && document.visibilityState === "visible" && runs() && tail(), TAIL_EVERY_MS);
   let opened = false;
   return {
+    /** #log, #log:LINE or #log:ATTEMPT:LINE */
     shown() {
-      if (!opened) {
-        opened = true;
-        open();
+      const place = location.hash.match(/^#log(?::(\d+))?:(\d+)$/);
+      if (place?.[1]) {
+        options();
+        attempt.value = place[1];
       }
+      if (!opened || place) open(place ? Number(place[2]) : null);
+      opened = true;
     },
     changed: () => !root.hidden && options(),
-    event: (event) => !root.hidden && event.kind === "ended" && following() && more(),
+    event: (event) => !root.hidden && event.kind === "ended" && tail(),
   };
 }

@@ -9,7 +9,7 @@ const WORDS = {
   micro_batch: ["micro-batch", (plan) => String(plan.micro_batch)],
   precision: ["", (plan) => plan.precision],
   proposals: ["proposals", (plan) => (plan.proposals ? String(plan.proposals) : "")],
-  second_stage_batch: ["trained on", (plan) => (plan.second_stage_batch ? String(plan.second_stage_batch) : "")],
+  second_stage_batch: ["sampled proposals", (plan) => (plan.second_stage_batch ? String(plan.second_stage_batch) : "")],
   learning_rate: ["learning rate", (plan) => String(Number(plan.learning_rate.toPrecision(4)))],
   steps: ["steps", (plan) => String(plan.steps)],
 };

@@ -69,28 +69,20 @@ function marks(starts) {
   };
 }
 
-/** How any chart looks; a title only where nothing above it has one. */
-export function layout(title = "", more = {}) {
+function layout({ data, zero, starts = [] }, range, legend) {
   const [text, line, muted] = ["--text", "--line", "--muted"].map(token);
   const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: muted, size: 11 }, automargin: true };
+  const hasLegend = legend && new Set(data.map((one) => one.name).filter(Boolean)).size > 1;
   return {
-    title: title ? { text: title, font: { size: 14, color: text }, x: 0.02, xanchor: "left" } : undefined,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: text, size: 12, family: "system-ui, sans-serif" },
-    margin: { l: 48, r: 12, t: title ? 56 : 8, b: 30 }, showlegend: true,
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { color: muted, size: 11 }, bgcolor: "rgba(0,0,0,0)" },
+    margin: { l: 48, r: 12, t: 8 + (hasLegend ? 22 : 0) + (starts.length ? 14 : 0), b: 26 }, showlegend: hasLegend,
+    legend: { orientation: "h", x: 0, y: starts.length ? 1.1 : 1.02, yanchor: "bottom", font: { color: muted, size: 11 }, bgcolor: "rgba(0,0,0,0)" },
     hovermode: "x unified", hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
-    ...more, xaxis: { ...axis, ...more.xaxis }, yaxis: { ...axis, ...more.yaxis },
+    ...marks(starts),
+    xaxis: { ...axis, hoverformat: ",d", tickformat: "~s", range },
+    yaxis: { ...axis, ...yRange(data, zero), fixedrange: true, hoverformat: ".4~g", exponentformat: "none" },
   };
-}
-
-function lookOf({ data, zero, starts = [] }, range, legend) {
-  const hasLegend = legend && new Set(data.map((one) => one.name).filter(Boolean)).size > 1;
-  return layout("", {
-    showlegend: hasLegend, margin: { l: 48, r: 12, t: 8 + (hasLegend ? 22 : 0) + (starts.length ? 14 : 0), b: 26 }, ...marks(starts),
-    legend: { orientation: "h", x: 0, y: starts.length ? 1.1 : 1.02, yanchor: "bottom", font: { color: token("--muted"), size: 11 }, bgcolor: "rgba(0,0,0,0)" },
-    xaxis: { hoverformat: ",d", tickformat: "~s", range }, yaxis: { ...yRange(data, zero), fixedrange: true, hoverformat: ".4~g", exponentformat: "none" },
-  });
 }
 
 /** A constant is drawn in the middle, or from zero, and not blown up to the last digit. */
@@ -102,7 +94,7 @@ function yRange(data, zero) {
   return high - low < pad / 100 ? { range: [low - pad, high + pad] } : { autorange: true };
 }
 
-export const OPTIONS = { responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: false };
+const OPTIONS = { displaylogo: false, scrollZoom: false, displayModeBar: false, doubleClick: false };
 
 /** Charts in cards. `onZoom([from, to] | null)` is told when somebody drags over one, or double clicks. */
 export class ChartGrid {
@@ -117,7 +109,7 @@ export class ChartGrid {
   /** Boxes of the size of charts while these are on their way. */
   skeleton(count) {
     this.cards.clear();
-    this.root.replaceChildren(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h3", { class: "skeleton" }, "…"), h("div", { class: "chart skeleton" }))));
+    this.root.replaceChildren(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h2", { class: "skeleton" }, "…"), h("div", { class: "chart skeleton" }))));
   }
 
   /** `charts`: [{title, unit, data, zero, starts}]; `range`: of steps, null for all. No `legend`: the page has one for all. */
@@ -133,14 +125,14 @@ export class ChartGrid {
     const shared = range ?? stepsOf(charts);
     await Promise.all(charts.map((chart) => {
       const { plot } = this.cards.get(chart.title);
-      plot.setAttribute("aria-label", `Chart of ${chart.title}${lastOf(chart)}`);
-      return Plotly.react(plot, chart.data, lookOf(chart, shared, legend), { ...OPTIONS, responsive: false, doubleClick: false }).then(() => this.listen(plot));
+      plot.setAttribute("aria-label", `Chart: ${chart.title}${lastOf(chart)}`);
+      return Plotly.react(plot, chart.data, layout(chart, shared, legend), OPTIONS).then(() => this.listen(plot));
     }));
   }
 
   add({ title, unit }) {
     const plot = h("div", { class: "chart", role: "img" });
-    const card = h("section", { class: "card chart-card" }, h("h3", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), plot);
+    const card = h("section", { class: "card chart-card" }, h("h2", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), plot);
     this.root.append(card);
     this.cards.set(title, { card, plot });
     this.resized.observe(plot);
@@ -166,7 +158,7 @@ function stepsOf(charts) {
 
 function lastOf({ data, unit }) {
   const said = data.filter((one) => one.showlegend && one.name !== "limit").map((one) => `${one.name} ${figure(one.y.at(-1))}${unit ? ` ${unit}` : ""} at step ${one.x.at(-1)}`);
-  return said.length ? `: ${said.join(", ")}` : "";
+  return said.length ? `; ${said.join(", ")}` : "";
 }
 
 /** Calls `draw` again when the colours change. */

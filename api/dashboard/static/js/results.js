@@ -1,17 +1,20 @@
-// What the model can do: COCO's figures, each category's, and pictures with truth beside prediction.
+// What the model can do: COCO's figures, each category's, and pictures with truth beside prediction; by evaluation.
 import { get, query } from "./api.js";
 import { h, put } from "./dom.js";
-import { figure } from "./format.js";
+import { percent } from "./format.js";
+import { openPicture } from "./lightbox.js";
 
 const PICTURE = /^attempt-(\d+)\/samples\/step-(\d+)-(\d+)\.png$/;
 const CATEGORY = /^Detection(Boxes|Masks)_PerformanceByCategory\/mAP\/(.+)$/;
-const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\//;
+const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\/(.+)$/;
+const NAMES_AT_ONCE = 50;
 
-export function start(root, { id }) {
-  const figures = h("div", {});
-  const gallery = h("div", {});
-  root.append(figures, gallery);
+export function start(root, { id, state }) {
+  const place = h("div", {});
+  root.append(place);
   let due = true;
+  let series = [];
+  let pictures = [];
   let chosen = null;
 
   async function load() {
@@ -19,57 +22,88 @@ export function start(root, { id }) {
     try {
       const { names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`);
       const wanted = names.filter((name) => CATEGORY.test(name) || MAIN.test(name));
-      const { series } = wanted.length ? await get(`/v1/jobs/${id}/metrics${query({ names: wanted.slice(0, 50), max_points: 500 })}`) : { series: [] };
-      showFigures(series);
-      showGallery((await get(`/v1/jobs/${id}/artifacts`)).items);
+      const parts = Array.from({ length: Math.ceil(wanted.length / NAMES_AT_ONCE) }, (_, at) => wanted.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE));
+      const [found, files] = await Promise.all([
+        Promise.all(parts.map((part) => get(`/v1/jobs/${id}/metrics${query({ names: part, max_points: 500 })}`))), get(`/v1/jobs/${id}/artifacts`)]);
+      series = found.flatMap((answer) => answer.series);
+      pictures = files.items.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ link: `/v1/jobs/${id}/artifacts/${name}`, attempt: Number(attempt), step: Number(step), number: Number(number) }));
+      show();
     } catch (error) {
-      put(figures, h("p", { class: "note bad", role: "alert" }, `The results could not be loaded: ${error.message}`));
+      put(place, h("p", { class: "note bad", role: "alert" }, `The results could not be loaded: ${error.message}`));
     }
   }
 
-  /** The newest value of each metric, whichever attempt it came from. */
-  function newest(series) {
+  function show() {
+    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].sort((one, other) => one - other);
+    if (!steps.length) {
+      put(place, nothing());
+      return;
+    }
+    const step = steps.includes(chosen) ? chosen : steps.at(-1);
+    const values = at(step);
+    const select = h("select", { id: "evaluation", onchange: (event) => {
+      chosen = Number(event.target.value);
+      show();
+      root.querySelector("#evaluation").focus();
+    } }, steps.toReversed().map((one) => h("option", { value: String(one) }, `step ${one.toLocaleString("en")}`)));
+    select.value = String(step);
+    place.replaceChildren(
+      h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, main(values)),
+      h("div", { class: "results" }, categories(values), figures(values)), gallery(step));
+  }
+
+  /** What was said at `step`, by the newest attempt that said anything. */
+  function at(step) {
     const found = new Map();
-    for (const one of series) if (one.steps.length) found.set(one.name, { step: one.steps.at(-1), value: one.mean.at(-1) });
+    for (const one of series) {
+      const place = one.steps.indexOf(step);
+      if (place >= 0) found.set(one.name, one.mean[place]);
+    }
     return found;
   }
 
-  function showFigures(series) {
-    const values = newest(series);
-    if (!values.size) {
-      put(figures, h("p", { class: "card empty" }, "Not evaluated yet. The first evaluation comes at the end of training, or earlier where the configuration asks for it."));
-      return;
-    }
-    const step = Math.max(...[...values.values()].map((value) => value.step));
-    const table = (caption, rows) => rows.length ? h("div", { class: "card" }, h("table", {}, h("caption", { class: "visually-hidden" }, caption),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, caption), h("th", { scope: "col", class: "number" }, "at step " + step))),
-      h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("td", {}, name), h("td", { class: "number" }, figure(value))))))) : null;
-    const categories = [...values].filter(([name]) => CATEGORY.test(name)).map(([name, { value }]) => {
-      const [, kind, category] = name.match(CATEGORY);
-      return [`${category}${kind === "Masks" ? " (masks)" : ""}`, value];
-    }).sort((one, other) => other[1] - one[1]);
-    const main = [...values].filter(([name]) => MAIN.test(name)).map(([name, { value }]) => [name.replace(/^Detection/, "").replaceAll("_", " "), value]);
-    put(figures, h("div", { class: "columns two" }, table("AP by category", categories), table("COCO", main)));
+  function nothing() {
+    const { job } = state;
+    const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
+    return h("div", { class: "card empty" }, h("h2", {}, "No evaluation yet"),
+      h("p", {}, isOver ? "The job ended before its first evaluation." : `The first comes at step ${job.progress.steps.toLocaleString("en")}, when it has trained to its end.`));
   }
 
-  function showGallery(files) {
-    const pictures = files.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ name, attempt: Number(attempt), step: Number(step), number: Number(number) }));
-    const steps = [...new Set(pictures.map((picture) => picture.step))].sort((one, other) => one - other);
-    if (!steps.length) {
-      put(gallery);
-      return;
-    }
-    if (chosen === null || !steps.includes(chosen)) chosen = steps.at(-1);
-    const select = h("select", { id: "picture-step", onchange: (event) => {
-      chosen = Number(event.target.value);
-      showGallery(files);
-    } }, steps.map((step) => h("option", { value: String(step), selected: step === chosen }, `step ${step}`)));
-    const newestAttempt = new Map();
-    for (const picture of pictures.filter((one) => one.step === chosen)) newestAttempt.set(picture.number, picture);
-    gallery.replaceChildren(h("div", { class: "card" },
-      h("header", {}, h("h2", {}, "Truth (left) and prediction (right)"), h("label", { for: "picture-step" }, "at "), select),
-      h("ul", { class: "gallery" }, [...newestAttempt.values()].map((picture) => h("li", {}, h("figure", {},
-        h("a", { href: `/v1/jobs/${id}/artifacts/${picture.name}` }, h("img", { src: `/v1/jobs/${id}/artifacts/${picture.name}`, loading: "lazy", alt: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step} on the right` }))))))));
+  function main(values) {
+    return ["DetectionBoxes_Precision/mAP", "DetectionMasks_Precision/mAP"].filter((name) => values.has(name)).map((name) =>
+      h("span", { class: "main-figure" }, h("strong", {}, percent(values.get(name), 1)), h("span", { class: "muted" }, name.includes("Masks") ? " mask mAP" : " mAP")));
+  }
+
+  function categories(values) {
+    const rows = [...values].filter(([name]) => CATEGORY.test(name)).map(([name, value]) => {
+      const [, kind, category] = name.match(CATEGORY);
+      return { name: `${category}${kind === "Masks" ? " (mask)" : ""}`, value };
+    }).sort((one, other) => other.value - one.value);
+    return rows.length ? table("AP by category", rows) : null;
+  }
+  function figures(values) {
+    const rows = [...values].filter(([name]) => MAIN.test(name)).map(([name, value]) => ({ name: `${name.match(MAIN)[1] === "Masks" ? "mask " : ""}${name.match(MAIN)[3]}`, value }));
+    return rows.length ? table("COCO's figures", rows) : null;
+  }
+  /** COCO says -1 where there was nothing to find. */
+  function table(caption, rows) {
+    const bar = (value) => {
+      const fill = h("span", {});
+      fill.style.width = `${100 * Math.max(0, value)}%`;
+      return h("span", { class: "ap-bar", "aria-hidden": "true" }, fill);
+    };
+    return h("section", { class: "card" }, h("table", { class: "ap" }, h("caption", {}, caption),
+      h("tbody", {}, rows.map(({ name, value }) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, bar(value)), h("td", { class: "number" }, value < 0 ? "none there" : percent(value, 1)))))));
+  }
+
+  function gallery(step) {
+    const newest = new Map();
+    for (const picture of pictures.filter((one) => one.step === step).sort((one, other) => one.attempt - other.attempt)) newest.set(picture.number, picture);
+    const shown = [...newest.values()].sort((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step} on the right` }));
+    if (!shown.length) return h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
+    return h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"),
+      h("ul", { class: "gallery" }, shown.map((picture, index) => h("li", {},
+        h("button", { type: "button", class: "picture", "aria-label": `${picture.words}; larger`, onclick: () => openPicture(shown, index) }, h("img", { src: picture.link, loading: "lazy", alt: picture.words }))))));
   }
 
   return {

@@ -1,0 +1,145 @@
+"""What a job's page says of each attempt, what can be edited on it, and where its links lead."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Tab
+from tests.browser.service import Service
+
+
+@pytest.fixture
+def replanned(service: Service) -> int:
+    """A job that ran out of memory at batch 8, and went on with less."""
+    service.behave(need_mb_per_image=200)
+    return service.finished(
+        name="too large", train={"steps": 3, "batch_size": 8}, policy={"plan_ahead": False, "levers": ["batch_size"]}
+    )
+
+
+def sideways(page: Page) -> int:
+    found: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return found
+
+
+def test_the_diff_has_a_block_for_each_lever_with_its_reason_once(
+    service: Service, replanned: int, open_tab: Tab
+) -> None:
+    page = open_tab(service, f"/jobs/{replanned}", viewport={"width": 375, "height": 800})
+
+    block = page.locator("#attempt-2 .diff-block", has_text="Batch").first
+    expect(block.locator(".setting")).to_contain_text([re.compile("batch 8 → ")])
+    expect(block).to_contain_text("Costs: noisier updates")
+    expect(block.locator(".diff-fields dt").first).to_have_text("train_config.batch_size")
+    assert page.locator("#attempt-2").inner_text().count("noisier updates") == 1
+    assert sideways(page) <= 0
+
+
+def test_an_attempt_shows_its_memory_and_the_line_that_it_failed_by(
+    service: Service, replanned: int, open_tab: Tab
+) -> None:
+    page = open_tab(service, f"/jobs/{replanned}")
+    first = page.locator("#attempt-1")
+    expect(first.get_by_role("img")).to_have_attribute("aria-label", re.compile("predicted .* limit 1000 MB"))
+    expect(first).to_contain_text("too large for the device")
+
+    first.get_by_role("link", name="2", exact=True).click()
+
+    expect(page.get_by_role("tabpanel", name="Log").locator(".hit")).to_contain_text("ran out of memory")
+    expect(page).to_have_url(re.compile("#log:1:2$"))
+
+
+def test_name_notes_and_priority_are_edited_in_place_and_nobody_is_overwritten(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("412")
+    service.busy()
+    job = service.submit(steps=1000, name="first name")
+    page = open_tab(service, f"/jobs/{job}")
+    page.get_by_role("button", name="Edit name").click()
+    page.get_by_label("Name", exact=True).fill("second name")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#name")).to_contain_text("second name")
+    assert service.job(job)["name"] == "second name"
+
+    page.get_by_role("button", name="Edit priority").click()
+    page.get_by_label("Priority", exact=True).fill("5")
+    service.ask("PATCH", f"/v1/jobs/{job}", {"priority": 7})
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Somebody changed the job meanwhile")).to_be_visible()
+    assert service.job(job)["priority"] == 7
+
+
+def test_who_may_not_change_a_job_is_offered_nothing_to_change_it(service: Service, open_tab: Tab) -> None:
+    job = service.finished()
+    page = open_tab(service, f"/jobs/{job}", user="vera")
+    expect(page.locator("#now")).to_contain_text("Finished")
+    expect(page.get_by_role("button", name=re.compile("Edit|Cancel|Pause"))).to_have_count(0)
+    expect(page.get_by_role("link", name="Clone and edit")).to_have_count(0)
+
+
+def test_a_copy_shows_all_that_was_asked_for(service: Service, open_tab: Tab) -> None:
+    policy = {"levers": ["batch_size", "image_size"], "min_batch_size": 2, "prefer": "wait"}
+    config = service.client.get(f"/v1/jobs/{service.finished()}/attempts/1/config").text
+    job = service.submit(model=None, pipeline_config=config, policy=policy, notes="why", device={"min_memory_mb": 10})
+    page = open_tab(service, f"/jobs/new?clone={job}")
+
+    expect(page.get_by_label("pipeline.config", exact=True)).to_have_value(config)
+    expect(page.get_by_label("Smallest batch")).to_have_value("2")
+    expect(page.get_by_label("Notes", exact=True)).to_have_value("why")
+    expect(page.get_by_label("Wait for a larger device")).to_be_checked()
+    expect(page.locator("#levers input:checked")).to_have_count(2)
+    expect(page.locator("#levers li").first).to_contain_text("Batch")
+
+
+def test_a_draft_survives_a_reload(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/jobs/new?model=efficientdet_d1")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("efficientdet_d1")
+    page.get_by_label("Steps", exact=True).fill("77")
+    page.get_by_role("button", name="Backbone: earlier").click()
+    page.reload()
+    expect(page.get_by_label("Steps", exact=True)).to_have_value("77")
+    expect(page.locator("#levers li").nth(3)).to_contain_text("Backbone")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.get_by_label("Steps", exact=True)).to_have_value("")
+
+
+def test_the_ladder_marks_where_a_job_starts_and_folds_what_is_smaller(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/jobs/new?model=efficientdet_d0")
+    page.get_by_label("Image size", exact=True).select_option("512x512")
+    page.get_by_label("Batch", exact=True).fill("8")
+    planned = page.locator(".ladder tr.planned")
+    expect(planned.locator(".setting.changed").first).to_be_visible()
+    expect(planned).to_contain_text("starts here")
+    rungs = page.locator(".ladder tbody tr").count()
+    page.get_by_role("button", name=re.compile("smaller one")).click()
+    expect(page.locator(".ladder tbody tr")).not_to_have_count(rungs)
+    expect(planned).to_have_count(1)
+
+
+def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service: Service, open_tab: Tab) -> None:
+    one, other = service.finished(name="apples"), service.finished(name="pears", steps=2)
+    page = open_tab(service, f"/compare?jobs={one}")
+    page.get_by_label("Add a job").fill("pear")
+    page.get_by_role("button", name="pears").first.click()
+
+    expect(page).to_have_url(re.compile(rf"jobs={one}%2C{other}$"))
+    expect(page.get_by_role("row", name=re.compile("^Steps"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("^Dataset"))).to_have_count(0)
+    page.get_by_label("differences only").uncheck()
+    expect(page.get_by_role("row", name=re.compile("^Dataset"))).to_be_visible()
+    chart = page.get_by_role("img", name=re.compile("Chart: Total loss"))
+    expect(chart.locator(".scatterlayer .trace").first).to_be_attached()
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.chart')].map((chart) => "
+        "[chart.clientWidth, chart.querySelector('.main-svg').clientWidth])"
+    )
+    assert all(inner <= outer for outer, inner in widths)
+
+
+def test_two_configurations_are_compared_line_by_line(service: Service, replanned: int, open_tab: Tab) -> None:
+    page = open_tab(service, f"/jobs/{replanned}#config")
+    page.get_by_label("compared with").select_option("1")
+    expect(page.locator("#config .gone", has_text="batch_size: 8")).to_be_visible()
+    expect(page.locator("#config .come", has_text="batch_size: ")).to_be_visible()
