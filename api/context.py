@@ -8,6 +8,7 @@ from fastapi import Depends, Header, Path, Request
 from api.rate import Logins
 from services.accounts import Principal
 from services.errors import Fault, Invalid, Unauthenticated
+from services.figures import Ended
 from services.settings import Settings
 from services.store.engine import Store
 
@@ -21,6 +22,7 @@ class Context:
     settings: Settings
     store: Store
     logins: Logins = field(default_factory=Logins)
+    ended: Ended = field(default_factory=Ended)
 
 
 def address_of(request: Request) -> str:

@@ -1,6 +1,8 @@
 """The service in numbers, for those who watch it: read from the database, the same from every process."""
 
 import datetime
+import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,8 +16,9 @@ from services.store import figures, listing, webhooks
 from services.store.engine import Store
 from services.store.models import Attempt, Device
 
-__all__ = ["DeviceFigures", "Figures", "read"]
+__all__ = ["DeviceFigures", "Ended", "Figures", "read"]
 
+_UNSETTLED = datetime.timedelta(hours=1)
 _PREDICTIONS = 200  # the newest attempts that completed
 
 
@@ -41,15 +44,42 @@ class Figures:
     deliveries: int  # to webhooks, that wait or are tried again
 
 
-def read(store: Store) -> Figures:
+class Ended:
+    """How many jobs and attempts have ended, each counted once: what has ended stays as it is.
+
+    Only the last hour is counted anew each time: a transaction may be slow to commit, and another host's clock be late.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: datetime.datetime | None = None
+        self._jobs: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()
+
+    def count(self, session: Session, now: datetime.datetime) -> tuple[Counter[str], Counter[str]]:
+        """Jobs by state, attempts by diagnosis."""
+        until = now - _UNSETTLED
+        with self._lock:
+            if self._until is None or until > self._until:
+                self._jobs += figures.jobs_ended(session, self._until, until)
+                self._attempts += figures.attempts_ended(session, self._until, until)
+                self._until = until
+            return (
+                self._jobs + figures.jobs_ended(session, self._until, None),
+                self._attempts + figures.attempts_ended(session, self._until, None),
+            )
+
+
+def read(store: Store, ended: Ended) -> Figures:
     now = utc_now()
     present_since = now - datetime.timedelta(seconds=planning.PRESENT_S)
     with store.reading() as session:
         oldest = figures.oldest_queued(session)
         predictions = figures.predictions(session, _PREDICTIONS)
+        jobs, attempts = ended.count(session, now)
         return Figures(
-            jobs={**dict.fromkeys(map(str, State), 0), **listing.count_by_state(session)},
-            attempts=figures.attempts_by_diagnosis(session),
+            jobs={**dict.fromkeys(map(str, State), 0), **listing.count_active(session), **jobs},
+            attempts=dict(attempts),
             oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
             prediction_errors=[(predicted - measured) / measured for predicted, measured in predictions],
             devices=[

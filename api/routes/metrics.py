@@ -22,7 +22,7 @@ def metrics(request: Request, here: Here, caller: Caller) -> Response:
     """Jobs, attempts, devices, predictions and requests, in Prometheus' text format."""
     broadcaster: Broadcaster = request.app.state.broadcaster
     traffic: Traffic = request.app.state.traffic
-    families = [*_families(figures.read(here.store)), _streams(broadcaster), *traffic.families()]
+    families = [*_families(figures.read(here.store, here.ended)), _streams(broadcaster), *traffic.families()]
     return Response(write(families), media_type=MEDIA_TYPE)
 
 

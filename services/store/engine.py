@@ -74,9 +74,11 @@ def make_engine(url: str) -> Engine:
         return _sqlite(url, address.database)
     if backend == "postgresql":
         # A query that hangs must not hold a supervisor's heartbeat up for ever, nor a stopped process everybody else.
-        timeouts = {"connect_timeout": 5, "options": " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS_MS.items())}
+        # A plan made for any state would do for none: of a million jobs, some hundred wait.
+        options = {**_TIMEOUTS_MS, "plan_cache_mode": "force_custom_plan"}
+        arguments = {"connect_timeout": 5, "options": " ".join(f"-c {name}={value}" for name, value in options.items())}
         return create_engine(
-            address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10, connect_args=timeouts
+            address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=10, connect_args=arguments
         )
     raise SettingsError(f"DOWNSHIFT_DATABASE_URL: sqlite:///… or postgresql://…, got {backend}://…")
 

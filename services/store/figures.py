@@ -1,27 +1,46 @@
 """Numbers about the whole service: SQL. Each is one query, by an index."""
 
 import datetime
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from services.domain.states import State
 from services.store.models import Attempt, Job, Measurement
 
-__all__ = ["attempts_by_diagnosis", "oldest_queued", "predictions"]
+__all__ = ["attempts_ended", "jobs_ended", "oldest_queued", "predictions"]
 
 
 def oldest_queued(session: Session) -> datetime.datetime | None:
     return session.scalar(select(func.min(Job.queued_at)).where(Job.state == State.QUEUED))
 
 
-def attempts_by_diagnosis(session: Session) -> dict[str, int]:
-    """Of those that have ended."""
-    rows = session.execute(
-        select(Attempt.diagnosis, func.count()).where(Attempt.diagnosis.is_not(None)).group_by(Attempt.diagnosis)
-    )
-    return {diagnosis: count for diagnosis, count in rows if diagnosis is not None}
+def jobs_ended(session: Session, after: datetime.datetime | None, until: datetime.datetime | None) -> Counter[str]:
+    """By state, of those that ended after one moment and not after another; None: at any time."""
+    return _counted(session, Job.state, Job.finished_at, after, until)
+
+
+def attempts_ended(session: Session, after: datetime.datetime | None, until: datetime.datetime | None) -> Counter[str]:
+    """By diagnosis, as `jobs_ended`."""
+    return _counted(session, Attempt.diagnosis, Attempt.ended_at, after, until)
+
+
+def _counted(
+    session: Session,
+    kind: InstrumentedAttribute[Any],
+    at: InstrumentedAttribute[Any],
+    after: datetime.datetime | None,
+    until: datetime.datetime | None,
+) -> Counter[str]:
+    query = select(kind, func.count()).where(at.is_not(None), kind.is_not(None)).group_by(kind)
+    if after is not None:
+        query = query.where(at > after)
+    if until is not None:
+        query = query.where(at <= until)
+    return Counter(dict(session.execute(query).all()))
 
 
 def predictions(session: Session, count: int) -> Sequence[tuple[int, int]]:

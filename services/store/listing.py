@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Subquery, func, select, union_all
 from sqlalchemy.orm import Session
 
 from services.domain.findings import Diagnosis
 from services.domain.states import ACTIVE, State
+from services.store import names
 from services.store.models import Attempt, Device, Job, Lease, Metric, User
 
 __all__ = [
@@ -17,7 +18,6 @@ __all__ = [
     "Tries",
     "by_numbers",
     "count_active",
-    "count_by_state",
     "devices",
     "owners_of",
     "page",
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _NO_SETBACK = (Diagnosis.COMPLETED, Diagnosis.INTERRUPTED)
+_NEAR = 2000  # jobs whose names are read first
 
 
 def page(
@@ -42,18 +43,47 @@ def page(
 
     `only_of`: those of this user and of nobody else.
     """
-    query = select(Job).order_by(Job.id.desc()).limit(limit)
+    having = []
     if only_of is not None:
-        query = query.where(Job.owner_id == only_of)
-    if before is not None:
-        query = query.where(Job.id < before)
-    if states:
-        query = query.where(Job.state.in_(states))
+        having.append(Job.owner_id == only_of)
     if owner is not None:
-        query = query.where(Job.owner_id == select(User.id).where(User.name == owner).scalar_subquery())
+        having.append(Job.owner_id == select(User.id).where(User.name == owner).scalar_subquery())
+    if before is not None:
+        having.append(Job.id < before)
     if text:
-        query = query.where(Job.name.icontains(text, autoescape=True))
-    return session.scalars(query).all()
+        wanted = Job.id.in_(_with_text(session, having, states, text, limit))
+    else:
+        wanted = Job.id.in_(select(_newest(having, states, limit).c.id))
+    return session.scalars(select(Job).where(wanted).order_by(Job.id.desc())).all()
+
+
+def _newest(having: Sequence[ColumnElement[bool]], states: Collection[str], count: int) -> Subquery:
+    """Numbers and names. Of each state for itself: an index has them in their order, however rare the state is."""
+    jobs = select(Job.id, Job.name).where(*having)
+    if states:
+        each = [jobs.where(Job.state == state).order_by(Job.id.desc()).limit(count).subquery() for state in states]
+        found = union_all(*(select(one.c.id, one.c.name) for one in each)).subquery()
+        return select(found.c.id, found.c.name).order_by(found.c.id.desc()).limit(count).subquery()
+    return jobs.order_by(Job.id.desc()).limit(count).subquery()
+
+
+def _with_text(
+    session: Session, having: Sequence[ColumnElement[bool]], states: Collection[str], text: str, limit: int
+) -> list[int]:
+    """A part that many names have is found among the newest jobs. One that few have is looked up by its letters: how
+    many jobs there are matters to neither."""
+    near = _newest(having, states, _NEAR)
+    in_order = select(near.c.id).where(near.c.name.icontains(text, autoescape=True)).order_by(near.c.id.desc())
+    found = list(session.scalars(in_order.limit(limit)))
+    if len(found) == limit:
+        return found
+    count, lowest = session.execute(select(func.count(), func.min(near.c.id))).one()
+    if count < _NEAR:
+        return found
+    rest = select(Job.id).where(*having, Job.id < lowest, names.has(session, text)).order_by(Job.id.desc())
+    if states:
+        rest = rest.where(Job.state.in_(states))
+    return found + list(session.scalars(rest.limit(limit - len(found))))
 
 
 def by_numbers(session: Session, job_ids: Iterable[int]) -> Sequence[Job]:
@@ -72,11 +102,6 @@ def count_active(session: Session) -> dict[str, int]:
     """How many jobs wait, run or are paused: however many have ended, that costs nothing."""
     rows = session.execute(select(Job.state, func.count()).where(Job.state.in_(ACTIVE)).group_by(Job.state))
     return {**dict.fromkeys(map(str, sorted(ACTIVE)), 0), **dict(rows.all())}
-
-
-def count_by_state(session: Session) -> dict[str, int]:
-    rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
-    return dict(rows.all())
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,26 @@
-"""Series of values over steps: SQL. A series is one metric of one attempt."""
+"""Series of values over steps: SQL. A series is one metric of one attempt.
+
+Its values are kept, and beside them what blocks of 8, 64, 512 and 4096 steps come to. What is shown is made of the
+largest blocks that are small enough, so at most some 16 rows are read for each point, however long the series.
+"""
 
 import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from services.store.models import Metric
+from services.store.models import Metric, MetricBlock
 
 __all__ = ["Bucket", "Value", "names_of_job", "newest_value", "record", "series", "series_of_attempt"]
 
 _ROWS = 1000  # per statement: both databases bound the parameters of one
+_LARGEST = 1e290  # PostgreSQL refuses a sum that is too large for it
+_WIDTHS = (8, 64, 512, 4096)  # steps of a block, each a multiple of the one before
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ def record(session: Session, job_id: int, attempt: int, values: Iterable[Value])
             "attempt": attempt,
             "name": value.name,
             "step": value.step,
-            "value": value.value,
+            "value": max(-_LARGEST, min(_LARGEST, value.value)),
             "at": value.at,
         }
         for value in values
@@ -52,19 +59,82 @@ def record(session: Session, job_id: int, attempt: int, values: Iterable[Value])
     all_rows = list(rows.values())
     for start in range(0, len(all_rows), _ROWS):
         session.execute(_upsert(session), all_rows[start : start + _ROWS])
+    if rows:
+        names, steps = {name for name, _ in rows}, [step for _, step in rows]
+        _write_blocks(session, _Series(job_id, sorted(names), [attempt]), min(steps), max(steps))
 
 
 def _upsert(session: Session) -> Any:
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    statement: Any = insert(Metric)
+    statement = _insert(session, Metric)
     return statement.on_conflict_do_update(
         index_elements=[Metric.job_id, Metric.name, Metric.attempt, Metric.step],
         set_={"value": statement.excluded.value, "at": statement.excluded.at},
     )
 
 
+def _insert(session: Session, table: type[Any]) -> Any:
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    return insert(table)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Which are meant. Attempts are always named: a range of steps is then one of the table's key."""
+
+    job_id: int
+    names: Sequence[str]
+    attempts: Sequence[int]
+
+    def parts(self, width: int, begin: int, end: int) -> Select[Any]:
+        """What there is from the step `begin` to before `end`: values, or blocks of `width` steps (begin, end: too)."""
+        table: type[Metric | MetricBlock] = Metric if width == 1 else MetricBlock
+        mine = [table.job_id == self.job_id, table.name.in_(self.names), table.attempt.in_(self.attempts)]
+        if width == 1:
+            step, value = Metric.step, Metric.value
+            mine += [step >= begin, step < end]
+            found: tuple[Any, ...] = (step, step, step, literal(1), value, value, value)
+        else:
+            block = MetricBlock
+            mine += [block.width == width, block.number >= begin // width, block.number < end // width]
+            found = (
+                block.number * width,
+                block.first_step,
+                block.last_step,
+                block.count,
+                block.total,
+                block.low,
+                block.high,
+            )
+        names = ("step", "first_step", "last_step", "count", "total", "low", "high")
+        columns: list[Any] = [column.label(name) for column, name in zip(found, names, strict=True)]
+        return select(table.name, table.attempt, *columns).where(*mine)
+
+
+def _write_blocks(session: Session, series: _Series, first: int, last: int) -> None:
+    """Those that these steps are in, made anew of what is there now: the smallest of values, the others of smaller."""
+    for smaller, width in pairwise((1, *_WIDTHS)):
+        parts = series.parts(smaller, first // width * width, (last // width + 1) * width).subquery()
+        number = parts.c.step // width
+        made = {
+            "first_step": func.min(parts.c.first_step),
+            "last_step": func.max(parts.c.last_step),
+            "count": func.sum(parts.c.count),
+            "total": func.sum(parts.c.total),
+            "low": func.min(parts.c.low),
+            "high": func.max(parts.c.high),
+        }
+        key: dict[str, Any] = {"job_id": literal(series.job_id), "width": literal(width), "name": parts.c.name}
+        key |= {"attempt": parts.c.attempt, "number": number}
+        query = select(*key.values(), *made.values()).group_by(parts.c.name, parts.c.attempt, number)
+        # SQLite takes ON CONFLICT for a part of the query where that has no WHERE.
+        statement = _insert(session, MetricBlock).from_select([*key, *made], query.where(number >= 0))
+        replaced = {name: statement.excluded[name] for name in made}
+        session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=replaced))
+
+
 def names_of_job(session: Session, job_id: int) -> Sequence[str]:
-    return session.scalars(select(Metric.name).where(Metric.job_id == job_id).distinct().order_by(Metric.name)).all()
+    largest = select(MetricBlock.name).where(MetricBlock.job_id == job_id, MetricBlock.width == _WIDTHS[-1])
+    return session.scalars(largest.distinct().order_by(MetricBlock.name)).all()
 
 
 def series(
@@ -77,20 +147,15 @@ def series(
 ) -> Sequence[Bucket]:
     """Every series of these metrics, thinned to at most `max_points` buckets each; ordered by name, attempt, step.
 
-    Two queries, whatever the number of series: the database reads the values, and only buckets leave it. Of a range of
-    steps there is more to see: the same number of points for fewer steps.
+    Two queries, whatever the number of series: only buckets leave the database. Of a range of steps there is more to
+    see: the same number of points for fewer steps.
     """
-    mine = [Metric.job_id == job_id, Metric.name.in_(names)]
-    if from_step is not None:
-        mine.append(Metric.step >= from_step)
-    if to_step is not None:
-        mine.append(Metric.step <= to_step)
-    return _buckets(session, max_points, *mine)
+    return _buckets(session, job_id, MetricBlock.name.in_(names), max_points, from_step, to_step)
 
 
 def series_of_attempt(session: Session, job_id: int, attempt: int, name: str, max_points: int) -> Sequence[Bucket]:
     """As `series`, of one metric in one attempt."""
-    return _buckets(session, max_points, Metric.job_id == job_id, Metric.name == name, Metric.attempt == attempt)
+    return _buckets(session, job_id, (MetricBlock.name == name) & (MetricBlock.attempt == attempt), max_points)
 
 
 def newest_value(session: Session, job_id: int, attempt: int, name: str) -> float | None:
@@ -98,23 +163,54 @@ def newest_value(session: Session, job_id: int, attempt: int, name: str) -> floa
     return session.scalar(select(Metric.value).where(*mine).order_by(Metric.step.desc()).limit(1))
 
 
-def _buckets(session: Session, max_points: int, *mine: ColumnElement[bool]) -> Sequence[Bucket]:
-    first, last = session.execute(select(func.min(Metric.step), func.max(Metric.step)).where(*mine)).one()
-    if first is None:
+def _buckets(
+    session: Session,
+    job_id: int,
+    which: ColumnElement[bool],
+    max_points: int,
+    from_step: int | None = None,
+    to_step: int | None = None,
+) -> Sequence[Bucket]:
+    largest = (MetricBlock.job_id == job_id, MetricBlock.width == _WIDTHS[-1], which)
+    ends = session.execute(
+        select(MetricBlock.name, MetricBlock.attempt, func.min(MetricBlock.first_step), func.max(MetricBlock.last_step))
+        .where(*largest)
+        .group_by(MetricBlock.name, MetricBlock.attempt)
+    ).all()
+    first = max(min((end[2] for end in ends), default=0), from_step or 0)
+    last = max((end[3] for end in ends), default=-1)
+    last = last if to_step is None else min(last, to_step)
+    if first > last:
         return []
-    width = -(-(last - first + 1) // max_points)
-    bucket = (Metric.step - first) // width
+    found = _Series(job_id, sorted({end[0] for end in ends}), sorted({end[1] for end in ends}))
+    size = _block_size(first, last, max_points)
+    origin = first // size * size
+    width = -(-(last + 1 - origin) // (max_points * size)) * size
+    parts = _covering(found, size, first, last + 1).subquery()
+    bucket = (parts.c.step - origin) // width
     rows = session.execute(
         select(
-            Metric.name,
-            Metric.attempt,
-            func.max(Metric.step),
-            func.min(Metric.value),
-            func.max(Metric.value),
-            func.avg(Metric.value),
+            parts.c.name,
+            parts.c.attempt,
+            func.max(parts.c.last_step),
+            func.min(parts.c.low),
+            func.max(parts.c.high),
+            func.sum(parts.c.total) / func.sum(parts.c.count),
         )
-        .where(*mine)
-        .group_by(Metric.name, Metric.attempt, bucket)
-        .order_by(Metric.name, Metric.attempt, func.max(Metric.step))
+        .group_by(parts.c.name, parts.c.attempt, bucket)
+        .order_by(parts.c.name, parts.c.attempt, func.max(parts.c.last_step))
     )
     return [Bucket(*row) for row in rows]
+
+
+def _block_size(first: int, last: int, max_points: int) -> int:
+    """The largest of which a point holds two or more: a bucket is made of whole ones, and must not get much wider."""
+    return max((size for size in _WIDTHS if 2 * size * max_points <= last - first + 1), default=1)
+
+
+def _covering(found: _Series, size: int, begin: int, end: int) -> Any:
+    """The blocks that lie within, and the single values before and behind them."""
+    inner, outer = -(-begin // size) * size, end // size * size
+    if size == 1 or inner >= outer:
+        return found.parts(1, begin, end)
+    return union_all(found.parts(1, begin, inner), found.parts(size, inner, outer), found.parts(1, outer, end))

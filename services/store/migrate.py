@@ -42,4 +42,6 @@ def _config(connection: Connection) -> Config:
 
 def _wait_for_turn(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":  # SQLite's transaction holds the write lock already
+        for limit in ("statement_timeout", "lock_timeout"):  # those of a request: a million rows take longer
+            connection.execute(text(f"SET LOCAL {limit} = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

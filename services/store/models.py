@@ -22,6 +22,7 @@ __all__ = [
     "Lease",
     "Measurement",
     "Metric",
+    "MetricBlock",
     "Token",
     "User",
     "UserSession",
@@ -127,8 +128,10 @@ class Job(Base):
 
     __tablename__ = "jobs"
     __table_args__ = (
-        Index("ix_jobs_state_priority_id", "state", "priority", "id"),
+        Index("ix_jobs_state_id", "state", "id"),
         Index("ix_jobs_owner_id_id", "owner_id", "id"),
+        Index("ix_jobs_owner_id_state_id", "owner_id", "state", "id"),
+        Index("ix_jobs_finished_at_state", "finished_at", "state"),
         # All that the order of the queue is made of: a job's row is long, and is not read for it.
         Index("ix_jobs_state_owner_id_priority_id_not_before", "state", "owner_id", "priority", "id", "not_before"),
         {"sqlite_autoincrement": True},  # a number is never given twice
@@ -165,7 +168,7 @@ class Job(Base):
 
 class Attempt(Base):
     __tablename__ = "attempts"
-    __table_args__ = (Index("ix_attempts_diagnosis", "diagnosis"),)
+    __table_args__ = (Index("ix_attempts_ended_at_diagnosis", "ended_at", "diagnosis"),)
 
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -275,11 +278,34 @@ class Metric(Base):
     at: Mapped[datetime.datetime]
 
 
+class MetricBlock(Base):
+    """The values of a series in `width` steps: from `number * width` on. Written with them, so that a long series can
+    be shown without being read."""
+
+    __tablename__ = "metric_blocks"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
+    width: Mapped[int] = mapped_column(Integer, primary_key=True)
+    name: Mapped[str] = mapped_column(String(96), primary_key=True)
+    attempt: Mapped[int] = mapped_column(Integer, primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    first_step: Mapped[int]
+    last_step: Mapped[int]
+    count: Mapped[int] = mapped_column(Integer)
+    total: Mapped[float]
+    low: Mapped[float]
+    high: Mapped[float]
+
+
 class Measurement(Base):
     """Memory that an attempt really needed. Not complete: it ran out, and the last peak is a lower bound."""
 
     __tablename__ = "measurements"
-    __table_args__ = (Index("ix_measurements_model_precision", "model", "precision"),)
+    __table_args__ = (
+        Index("ix_measurements_model_id", "model", "id"),
+        Index("ix_measurements_model_host_peak_bytes", "model", "host_peak_bytes"),
+    )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"))

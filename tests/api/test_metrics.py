@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from api.exposition import Family, Histogram, histogram, write
-from services import device_reports
+from services import device_reports, figures
 from services.clock import utc_now
 from services.domain.states import State
-from services.store.models import Attempt, Measurement
+from services.figures import Ended
+from services.store.models import Attempt, Job, Measurement
 from tests.api.service import Service, expect_problem
 from tests.desk import GB, ago, gpu
 
@@ -101,6 +102,28 @@ def test_the_service_in_numbers(busy: Service) -> None:
     assert value(found, "downshift_device_memory_ours_bytes", **device) == 0
     assert value(found, "downshift_device_temperature_celsius", **device) == 40
     assert value(found, "downshift_device_usable", **device) == 1
+
+
+def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on_each: Service) -> None:
+    """Also what was committed late, or by a host whose clock is late: nothing of the last hour is taken for settled."""
+    service, ended = service_on_each, Ended()
+    old, _ = service.job(state=State.FAILED, attempts=1), service.job(state=State.SUCCEEDED, attempts=1)
+    with service.store.transaction() as session:
+        session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = ago(7200)
+
+    def jobs() -> dict[str, int]:
+        found = figures.read(service.store, ended)
+        assert sum(found.attempts.values()) == found.jobs[State.FAILED] + found.jobs[State.SUCCEEDED]
+        return {state: count for state, count in found.jobs.items() if count}
+
+    assert jobs() == {"failed": 1, "succeeded": 1}
+    with service.store.transaction() as session:  # nobody does that; it shows what is not counted again
+        session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = None
+    assert jobs() == {"failed": 1, "succeeded": 1}
+    late = service.job(state=State.SUCCEEDED, attempts=1)
+    with service.store.transaction() as session:
+        session.get_one(Job, late).finished_at = session.get_one(Attempt, (late, 1)).ended_at = ago(3000)
+    assert jobs() == {"failed": 1, "succeeded": 2}
 
 
 def test_requests_are_counted_by_the_pattern_of_their_route(service: Service) -> None:

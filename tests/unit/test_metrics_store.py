@@ -5,11 +5,12 @@ import datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import delete
 
 from services.store import metrics
 from services.store.engine import Store
 from services.store.metrics import Value
-from services.store.models import Job, User
+from services.store.models import Job, Metric, User
 from tests.counting import counted
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -105,3 +106,56 @@ def test_thinning_keeps_order_limits_and_ends(
     assert min(bucket.low for bucket in found) == min(series.values())
     assert max(bucket.high for bucket in found) == max(series.values())
     assert all(bucket.low <= bucket.high for bucket in found)
+
+
+def plainly(series: dict[int, float], first: int, last: int) -> list[float]:
+    return [value for step, value in sorted(series.items()) if first <= step <= last]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    every=st.integers(1, 7),
+    count=st.integers(1, 900),
+    max_points=st.integers(1, 40),
+    ends=st.tuples(st.integers(0, 6000), st.integers(0, 6000)),
+    again=st.integers(0, 900),
+)
+def test_blocks_tell_what_the_values_tell(
+    store: Store, job: int, every: int, count: int, max_points: int, ends: tuple[int, int], again: int
+) -> None:
+    """Of any range, after parts were written twice: each bucket has the least, the most and the mean of its steps."""
+    first, last = sorted(ends)
+    series = {step * every: float(step * 37 % 101) for step in range(count)}
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values(dict.fromkeys(series, -1e9)))
+        metrics.record(session, job, 1, values({step: value for step, value in series.items() if step < again}))
+        metrics.record(session, job, 1, values({step: value for step, value in series.items() if step >= again}))
+        found = metrics.series(session, job, ["loss"], max_points, first, last)
+        session.rollback()
+    assert len(found) <= max_points
+    begin = first
+    for bucket in found:
+        here = plainly(series, begin, bucket.step)
+        assert (bucket.low, bucket.high) == (min(here), max(here))
+        assert bucket.mean == pytest.approx(sum(here) / len(here))
+        begin = bucket.step + 1
+    assert plainly(series, begin, last) == []
+
+
+def test_a_long_series_is_read_in_blocks(store: Store, job: int) -> None:
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values({step: float(step) for step in range(9000)}))
+    with store.transaction() as session:
+        session.execute(delete(Metric).where(Metric.step.between(10, 8900)))  # nobody needs them for this
+        found = metrics.series(session, job, ["loss"], 50)
+        assert [found[0].low, found[-1].high] == [0, 8999]
+        assert sum(bucket.mean for bucket in found) / len(found) == pytest.approx(4500, rel=0.05)
+        assert 25 <= len(found) <= 50
+        session.rollback()
+
+
+def test_values_too_large_to_be_summed_are_kept_and_shown(store: Store, job: int) -> None:
+    with store.transaction() as session:
+        metrics.record(session, job, 1, values(dict.fromkeys(range(100), 1.7e308)))
+        [bucket] = metrics.series(session, job, ["loss"], 1)
+    assert bucket.mean == pytest.approx(1e290)
