@@ -80,7 +80,7 @@ def main() -> None:
         ]
         times = measure(targets, options.rounds)
         busy = f"{os.cpu_count()} cores, load {os.getloadavg()[1]:.1f}"
-        print(f"{busy}, {options.rounds} requests of each kind to each size")
+        print(f"{busy}, {min(map(len, times.values()))} requests of each kind to each size")
         missed = report(targets, times)
         if options.postgresql and options.streams:
             streams(targets[0], options.streams, options.seconds, options.rate)
@@ -171,7 +171,10 @@ def serving(kind: str, rows: Filled, url: str, home: Path, broker: str) -> Itera
         tomorrow = utc_now() + datetime.timedelta(days=1)  # nobody reports them here
         session.execute(text("UPDATE devices SET seen_at = :at"), {"at": tomorrow})
     process = subprocess.Popen(
-        bound_to_us([sys.executable, "-m", "api"], signal.SIGKILL), env=os.environ | settings.to_environment(), cwd=ROOT
+        bound_to_us([sys.executable, "-m", "api"], signal.SIGKILL),
+        env=os.environ | settings.to_environment(),
+        cwd=ROOT,
+        start_new_session=True,  # Ctrl-C is ours
     )
     try:
         with httpx.Client(
@@ -294,14 +297,16 @@ Times = dict[tuple[str, int], list[float]]  # by question and place of the targe
 
 
 def measure(targets: Sequence[Target], rounds: int) -> Times:
+    """Ctrl-C ends it early."""
     found: Times = {}
     order = random.Random(1)
-    for number in range(rounds + 2):
-        for name, ask in QUESTIONS.items():
-            for place in order.sample(range(len(targets)), len(targets)):
-                took = ask(targets[place])
-                if number >= 2:  # the first ones open connections and read from the disk
-                    found.setdefault((name, place), []).append(took)
+    with contextlib.suppress(KeyboardInterrupt):
+        for number in range(rounds + 2):
+            for name, ask in QUESTIONS.items():
+                for place in order.sample(range(len(targets)), len(targets)):
+                    took = ask(targets[place])
+                    if number >= 2:  # the first ones open connections and read from the disk
+                        found.setdefault((name, place), []).append(took)
     return found
 
 

@@ -9,7 +9,7 @@ branch_labels = None
 depends_on = None
 
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-_WIDTHS = (8, 64, 512, 4096)
+_WIDTHS = (4, 16, 64, 256, 1024, 4096)
 _BLOCKS = "metric_blocks (job_id, width, name, attempt, number, first_step, last_step, count, total, low, high)"
 
 # Every part of one, two or three letters: what is in a name can be found without reading all names.

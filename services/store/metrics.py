@@ -1,7 +1,7 @@
 """Series of values over steps: SQL. A series is one metric of one attempt.
 
-Its values are kept, and beside them what blocks of 8, 64, 512 and 4096 steps come to. What is shown is made of the
-largest blocks that are small enough, so at most some 16 rows are read for each point, however long the series.
+Its values are kept, and beside them what blocks of 4, 16, 64 … 4096 steps come to. What is shown is made of the largest
+blocks that are small enough: up to 8 rows are read for each point, however long the series.
 """
 
 import datetime
@@ -20,7 +20,7 @@ __all__ = ["Bucket", "Value", "names_of_job", "newest_value", "record", "series"
 
 _ROWS = 1000  # per statement: both databases bound the parameters of one
 _LARGEST = 1e290  # PostgreSQL refuses a sum that is too large for it
-_WIDTHS = (8, 64, 512, 4096)  # steps of a block, each a multiple of the one before
+_WIDTHS = (4, 16, 64, 256, 1024, 4096)  # steps of a block, each a multiple of the one before
 
 
 @dataclass(frozen=True)
