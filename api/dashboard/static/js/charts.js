@@ -18,14 +18,16 @@ export function start(root, { id, state, plotly: address }) {
   let due = true;
   let asking = null;
 
+  /** Which there are is asked once; new ones (an evaluation's) are in every answer. */
+  const askNames = async () => (await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`)).names;
+
   async function load() {
     due = false;
     asking?.abort();
     asking = new AbortController();
     const { signal } = asking;
     try {
-      // Which there are is asked once; new ones (an evaluation's) are in every answer.
-      names ??= (await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`, { signal })).names;
+      names ??= await askNames();
       const groups = grouped(names);
       const wanted = groups.flatMap((group) => group.names).slice(0, 50);
       if (!wanted.length) {
@@ -75,7 +77,11 @@ export function start(root, { id, state, plotly: address }) {
   onTheme(() => (root.hidden ? (due = true) : load()));
   let timer = null;
   return {
-    warm: () => plotly(address).catch(() => {}), // said where it is drawn
+    /** What can be had before it is asked for; what goes wrong is said where it is drawn. */
+    async warm() {
+      plotly(address).catch(() => {});
+      if (state.attempts.length) names ??= await askNames().catch(() => null);
+    },
     shown() {
       if (!due) return;
       plotly(address).catch(() => {});

@@ -121,19 +121,15 @@ $(".tabs").addEventListener("pointerover", async (event) => {
 });
 
 await load();
-begin();
-
-function begin() {
-  tabs($(".tabs"), showPart);
-  // The chart library is large: when nothing else is to be done, and before somebody asks for it.
-  (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
-  listen((event) => {
-    if (event.job !== id || !state.job) return;
-    if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
-    for (const part of Object.values(parts)) part.event?.(event);
-  });
-  follow(load, (event) => event.job === id && event.kind !== "progress");
-}
+tabs($(".tabs"), showPart);
+// The chart library is large: when nothing else is to be done, and before somebody asks for it.
+(window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
+listen((event) => {
+  if (event.job !== id || !state.job) return;
+  if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
+  for (const part of Object.values(parts)) part.event?.(event);
+});
+follow(load, (event) => event.job === id && event.kind !== "progress");
 
 function progressed({ step, steps, eta_s, phase, saved_step, measured_peak_bytes }) {
   Object.assign(state.job.progress, { step, steps, eta_s });
