@@ -65,6 +65,11 @@ class TrainBody(Body):
     learning_rate: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] | None = Field(
         default=None, examples=[0.01]
     )
+    evaluations: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None,
+        description="how often, the last time at the end; left out: up to ten times, 200 steps apart or more",
+        examples=[10],
+    )
 
 
 class PolicyBody(Body):

@@ -53,6 +53,7 @@ class Claim:
     checkpoint: str | None
     adjustments: Adjustments = NONE
     probe: Probe | None = None
+    evaluations: int | None = None
 
 
 def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
@@ -317,6 +318,7 @@ def _lease(
         checkpoint=start.checkpoint,
         adjustments=Adjustments.from_dict(job.adjustments),
         probe=probe,
+        evaluations=(job.request.get("train") or {}).get("evaluations"),
     )
 
 

@@ -89,6 +89,7 @@ def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
         micro_batch=claim.plan.micro_batch,
         probe=claim.probe,
         device=device,
+        evaluate_every_steps=claim.plan.evaluate_every(claim.evaluations),
     )
 
 

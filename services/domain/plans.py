@@ -9,6 +9,9 @@ from typing import Any, Self
 from services.domain import catalogue
 from services.domain.catalogue import Family, ImageSize
 
+_EVALUATIONS = 10
+_LEAST_BETWEEN_EVALUATIONS = 200  # steps
+
 
 class Precision(enum.StrEnum):
     FLOAT32 = "float32"
@@ -78,6 +81,15 @@ class Plan:
             steps=max(1, round(self.steps / factor)),
             learning_rate=self.learning_rate * factor,
         )
+
+    def evaluate_every(self, evaluations: int | None) -> int:
+        """Steps between `evaluations`, the last of which is at the end; 0: there only.
+
+        None: ten, and fewer where so many would keep a short training from training.
+        """
+        if evaluations is None:
+            evaluations = min(_EVALUATIONS, self.steps // _LEAST_BETWEEN_EVALUATIONS)
+        return -(-self.steps // evaluations) if evaluations > 1 else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON keeps them; `Plan(**values)` reads them back."""

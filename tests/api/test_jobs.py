@@ -72,6 +72,7 @@ WRONG_BODIES: list[tuple[Any, str]] = [
     ({**BODY, "train": {"steps": "5"}}, "train.steps"),
     ({**BODY, "train": {"steps": 10**30}}, "train.steps"),
     ({**BODY, "train": {"epochs": 3}}, "train.epochs"),
+    ({**BODY, "train": {"evaluations": 0}}, "train.evaluations"),
     ({**BODY, "train": {"batch_size": True}}, "train.batch_size"),
     ({**BODY, "image_size": [256]}, "image_size"),
     ({**BODY, "image_size": [300, 300]}, "image_size"),

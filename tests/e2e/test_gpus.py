@@ -46,7 +46,7 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
     found = box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])
     assert [(process["pid"], process["used_bytes"]) for process in found[0].processes] == [(neighbour, 7200 * 2**20)]
 
-    job_id = box.submit(train={"steps": 3, "batch_size": 4})
+    job_id = box.submit(train={"steps": 3, "batch_size": 4, "evaluations": 2})
     box.until("the reason why it waits", lambda: box.job(job_id).reason)
     assert box.job(job_id).state == State.QUEUED
     assert "free memory" in box.job(job_id).reason
@@ -57,6 +57,7 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
     assert (job.state, job.attempts) == (State.SUCCEEDED, 1)
     spec = AttemptSpec.from_json((box.settings.jobs_dir / str(job_id) / "attempt-1" / SPEC_FILE).read_text())
     assert (spec.device.kind, spec.device.gpu) == ("gpu", 0)
+    assert spec.evaluate_every_steps == 2
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)

@@ -12,6 +12,7 @@ from services import accounts, tokens
 from services.accounts import Principal, Role, Scope
 from services.clock import utc_now
 from services.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
+from services.once import Done
 from services.settings import Settings
 from services.store.engine import Store
 from services.store.models import AuditEntry, IdempotencyKey, Token, User
@@ -35,7 +36,7 @@ def member(store: Store, admin: Principal) -> Principal:
     return accounts.authenticate(store, secret_of(tokens.create(store, admin, "t", [Scope.SUBMIT], user="anna")))
 
 
-def secret_of(created: tokens.Created) -> str:
+def secret_of(created: Done) -> str:
     assert created.secret is not None
     return created.secret
 
@@ -159,7 +160,7 @@ def test_a_token_cannot_be_stronger_than_its_maker_s(store: Store, member: Princ
 
 
 def test_the_same_key_at_the_same_moment_makes_one_token(store: Store, member: Principal) -> None:
-    made: list[tokens.Created] = []
+    made: list[Done] = []
 
     def create() -> None:
         made.append(tokens.create(store, member, "ci", [Scope.READ], idempotency_key="k"))

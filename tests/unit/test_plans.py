@@ -148,6 +148,14 @@ def test_accumulation_is_batch_over_micro_batch():
     assert PLAN.accumulation == 2
 
 
+@pytest.mark.parametrize(
+    ("steps", "evaluations", "every"),
+    [(2000, 1, 0), (2000, 4, 500), (7, 3, 3), (3, 10, 1), (50_000, None, 5000), (1000, None, 200), (399, None, 0)],
+)
+def test_evaluations_are_spread_over_the_training_and_the_last_is_at_its_end(steps, evaluations, every):
+    assert dataclasses.replace(PLAN, steps=steps).evaluate_every(evaluations) == every
+
+
 @given(plans())
 def test_a_plan_survives_plain_values(plan):
     assert Plan(**plan.to_dict()) == plan

@@ -7,7 +7,7 @@ import { size } from "./format.js";
 import { leverList } from "./levers.js";
 
 const DRAFT = `new-job${location.search}`;
-const FIELDS = ["dataset", "model", "steps", "batch", "rate", "size", "checkpoint", "priority", "name", "min-batch", "min-size", "min-backbone", "max-attempts", "notes", "min-memory", "config"];
+const FIELDS = ["dataset", "model", "steps", "batch", "rate", "evaluations", "size", "checkpoint", "priority", "name", "min-batch", "min-size", "min-backbone", "max-attempts", "notes", "min-memory", "config"];
 const CHECKS = ["wait", "as-asked"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
@@ -48,7 +48,7 @@ function fillFrom(asked) {
   const { train = {}, policy = {}, device = {} } = Object.fromEntries(Object.entries(asked).filter(([, one]) => one !== null));
   const values = {
     dataset: asked.dataset, model: asked.model, name: asked.name, notes: asked.notes, checkpoint: asked.checkpoint, config: asked.pipeline_config, priority: asked.priority,
-    steps: train.steps, batch: train.batch_size, rate: train.learning_rate, "min-batch": policy.min_batch_size, "min-size": policy.min_image_size,
+    steps: train.steps, batch: train.batch_size, rate: train.learning_rate, evaluations: train.evaluations, "min-batch": policy.min_batch_size, "min-size": policy.min_image_size,
     "max-attempts": policy.max_attempts, "min-memory": device.min_memory_mb,
   };
   for (const [id, one] of Object.entries(values)) if (one !== undefined && one !== null) choose(id, String(one));
@@ -92,7 +92,7 @@ const given = (object) => Object.fromEntries(Object.entries(object).filter(([, o
 
 function request() {
   const config = value("config");
-  const train = given({ steps: number("steps"), batch_size: number("batch"), learning_rate: number("rate") });
+  const train = given({ steps: number("steps"), batch_size: number("batch"), learning_rate: number("rate"), evaluations: number("evaluations") });
   const policy = given({
     levers: levers.chosen(), min_batch_size: number("min-batch"), min_image_size: number("min-size"), min_backbone: value("min-backbone"), max_attempts: number("max-attempts"),
     prefer: $("#wait").checked ? "wait" : undefined, plan_ahead: $("#as-asked").checked ? false : undefined,

@@ -66,7 +66,7 @@ export function start(root, { id, state }) {
     const { job } = state;
     const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
     return h("div", { class: "card empty" }, h("h2", {}, "No evaluation yet"),
-      h("p", {}, isOver ? "The job ended before its first evaluation." : `The first comes at step ${job.progress.steps.toLocaleString("en")}, when it has trained to its end.`));
+      h("p", {}, isOver ? "The job ended before its first evaluation." : `It comes while the job trains, at the latest at its end, step ${job.progress.steps.toLocaleString("en")}.`));
   }
 
   function main(values) {
