@@ -1,5 +1,5 @@
 // A job to submit: the form knows what there is, and the estimate follows what is typed.
-import { get, post } from "./api.js";
+import { get, post, whoami } from "./api.js";
 import { copy } from "./clipboard.js";
 import { $, $$, h, put, say } from "./dom.js";
 import { showEstimate } from "./estimate.js";
@@ -19,8 +19,9 @@ async function start() {
   const wishes = new URLSearchParams(location.search);
   const clone = wishes.get("clone");
   try {
-    const [datasets, found, checkpoints, former] = await Promise.all([
-      get("/v1/datasets"), get("/v1/models"), get("/v1/checkpoints"), clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null]);
+    const [me, datasets, found, checkpoints, former] = await Promise.all([
+      whoami(), get("/v1/datasets"), get("/v1/models"), get("/v1/checkpoints"), clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null]);
+    $("#priority").max = me.role === "admin" ? 100 : 0;
     models = new Map(found.items.map((model) => [model.name, model]));
     put($("#dataset"), datasets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${one.images} images${one.problem ? `; ${one.problem}` : ""})`)));
     const families = Map.groupBy(found.items, (model) => model.family);
