@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _NO_SETBACK = (Diagnosis.COMPLETED, Diagnosis.INTERRUPTED)
-_NEAR = 2000  # jobs whose names are read first
+_NEAR = 1000  # jobs whose names are read first
 
 
 def page(

@@ -4,8 +4,10 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from api.exposition import Family, Histogram, histogram, write
 from services import device_reports, figures
@@ -124,6 +126,23 @@ def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on
     with service.store.transaction() as session:
         session.get_one(Job, late).finished_at = session.get_one(Attempt, (late, 1)).ended_at = ago(3000)
     assert jobs() == {"failed": 1, "succeeded": 2}
+
+
+def test_what_ended_lately_is_counted_without_reading_the_rest(service: Service) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, *rest: Any) -> None:
+        if "finished_at >" in statement or "ended_at >" in statement:
+            asked.append((statement, parameters))
+
+    event.listen(service.store.engine, "before_cursor_execute", note)
+    figures.read(service.store, Ended())
+    event.remove(service.store.engine, "before_cursor_execute", note)
+    with service.store.engine.connect() as connection:
+        plans = [str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}", given).all()) for said, given in asked]
+    assert len(plans) == 2
+    assert "ix_jobs_finished_at_state (finished_at>?)" in plans[0]
+    assert "ix_attempts_ended_at_diagnosis (ended_at>?)" in plans[1]
 
 
 def test_requests_are_counted_by_the_pattern_of_their_route(service: Service) -> None:

@@ -37,7 +37,7 @@ def jobs(store: Store) -> list[Job]:
     return made
 
 
-@pytest.fixture(params=[3, 2000])
+@pytest.fixture(params=[3, 1000])
 def near(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most are found by their letters, or none has to be."""
     monkeypatch.setattr(listing, "_NEAR", request.param)
