@@ -44,7 +44,7 @@ def _counted(
     return Counter({name: count for name, count in session.execute(query) if name})
 
 
-def predictions(session: Session, count: int) -> Sequence[tuple[int, int]]:
+def predictions(session: Session, count: int) -> Sequence[tuple[float, int]]:
     """Predicted and measured peak in bytes, of the newest attempts that measured one and completed."""
     newest = (
         select(Measurement.job_id, Measurement.attempt, Measurement.peak_bytes)
@@ -53,7 +53,7 @@ def predictions(session: Session, count: int) -> Sequence[tuple[int, int]]:
         .limit(count)
         .subquery()
     )
-    predicted = Attempt.planned["prediction"]["bytes"].as_integer()  # by the database: the rest of it is long
+    predicted = Attempt.planned["prediction"]["bytes"].as_float()  # by the database: the rest of it is long
     rows = session.execute(
         select(predicted, newest.c.peak_bytes).join(
             newest, (newest.c.job_id == Attempt.job_id) & (newest.c.attempt == Attempt.number)

@@ -65,7 +65,7 @@ def busy(service_on_each: Service) -> Service:
         session.get_one(Attempt, (1, 1)).diagnosis = "host"
         job = service._job(session, waits)
         job.queued_at = ago(3600)
-        measured = session.get_one(Attempt, (2, 1)).planned["prediction"]["bytes"] // 2
+        session.get_one(Attempt, (2, 1)).planned = {"prediction": {"bytes": 12 * GB}}
         session.add(
             Measurement(
                 job_id=2,
@@ -78,7 +78,7 @@ def busy(service_on_each: Service) -> Service:
                 width=1,
                 device_kind="gpu",
                 software="s",
-                peak_bytes=measured,
+                peak_bytes=6 * GB,
                 complete=True,
                 created_at=utc_now(),
             )
