@@ -100,7 +100,7 @@ def test_the_order_that_is_shown_is_the_order_of_the_starts(desk: Desk, anna: Pr
     used(desk, bert, 30, days_ago=3)
     used(desk, carl, 0.2)
     for number, owner in enumerate([anna, anna, carl, bert, carl, carl, anna, bert, carl]):
-        submit(desk, owner, priority=number % 3 - 1)
+        submit(desk, owner, priority=number % 3 - 2)
     expected = shown(desk)
     for count in range(1, len(expected) + 1):
         desk.slots(*[2000] * count)
@@ -110,7 +110,7 @@ def test_the_order_that_is_shown_is_the_order_of_the_starts(desk: Desk, anna: Pr
 
 def test_priority_goes_before_turns(desk: Desk, anna: Principal, bert: Principal) -> None:
     used(desk, anna, 100)
-    low, high = submit(desk, bert), submit(desk, anna, priority=1)
+    low, high = submit(desk, bert, priority=-1), submit(desk, anna)
     assert shown(desk) == [high, low]
 
 

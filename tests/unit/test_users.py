@@ -97,7 +97,7 @@ def test_two_admins_who_disable_each_other_leave_one(desk: Desk, admin: Principa
 
 def test_sessions_that_are_over_are_forgotten_at_the_next_log_in(desk: Desk, admin: Principal) -> None:
     accounts.create_user(desk.store, admin, "anna", Role.MEMBER, password=PASSWORD)
-    sessions.log_in(desk.store, "anna", PASSWORD, "Firefox\x00\n" + "x" * 500)
+    sessions.log_in(desk.store, "anna", PASSWORD, sessions.Browser(user_agent="Firefox\x00\n" + "x" * 500))
     [first] = desk.rows(UserSession)
     assert first.user_agent.startswith("Firefoxxxx")
     assert len(first.user_agent) == 256
