@@ -46,12 +46,13 @@ def until(what: str, happened: Callable[[], Any], timeout_s: float = TIMEOUT_S) 
 class Newcomer:
     """A HOME, what was started in it, and what it said."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, train: int = 4, validation: int = 2, size: int = 64) -> None:
+        """The numbers are those of the sample dataset."""
         self.home = folder / "home"
         self.behaviour = folder / "behaviour.json"
         self.observer = folder / "observer.txt"
         self.behave()
-        shapes.generate(self.home / "datasets" / "shapes", train=4, validation=2, size=64)
+        shapes.generate(self.home / "datasets" / "shapes", train=train, validation=validation, size=size)
         self._started: list[subprocess.Popen[bytes]] = []
         self._logs = folder
 

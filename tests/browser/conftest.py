@@ -12,9 +12,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tests.box import ROOT
 from tests.browser.service import PASSWORD, Service
+from tests.newcomer import Newcomer
 
 expect.set_options(timeout=30_000)
 
+NAMED_HOST = "gpu-box"  # leads here; to a browser it is another machine, and plain HTTP from there not to be trusted
 Tab = Callable[..., Page]
 
 
@@ -30,7 +32,9 @@ def chromium_path() -> str:
 def chromium(chromium_path: str) -> Iterator[Browser]:
     """For each module: while Playwright is there, nothing else in this process can use asyncio."""
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+        arguments = [f"--host-resolver-rules=MAP {NAMED_HOST} 127.0.0.1"]
+        if os.getuid() == 0:
+            arguments.append("--no-sandbox")
         browser = playwright.chromium.launch(executable_path=chromium_path, args=arguments)
         yield browser
         browser.close()
@@ -38,7 +42,7 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def _service(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), DOWNSHIFT_DEVICES="cpu:1000,cpu:1000")
+    service = Service(Newcomer(tmp_path_factory.mktemp("service")), DOWNSHIFT_DEVICES="cpu:1000,cpu:1000")
     yield service
     service.close()
 
@@ -86,13 +90,18 @@ def guard() -> Iterator[Guard]:
 
 @pytest.fixture
 def open_tab(chromium: Browser, guard: Guard) -> Iterator[Tab]:
-    """`open_tab(service, path, user="admin", **options)`: a page of a browser of its own, logged in (None: not)."""
+    """`open_tab(service, path, user="admin", **options)`: a page of a browser of its own, logged in (None: not).
+
+    `host`: another name and port that lead to the service.
+    """
     contexts: list[BrowserContext] = []
 
-    def open_tab(service: Service, path: str = "/", user: str | None = "admin", **options: Any) -> Page:
+    def open_tab(
+        service: Service, path: str = "/", user: str | None = "admin", host: str | None = None, **options: Any
+    ) -> Page:
         context = chromium.new_context(base_url=service.url, storage_state=_state(chromium, service, user), **options)
         contexts.append(context)
-        guard.watch(context, urlsplit(service.url).netloc)
+        guard.watch(context, host or urlsplit(service.url).netloc)
         page = context.new_page()
         page.goto(path)
         return page

@@ -1,29 +1,41 @@
 """The service that the browser tests look at, and the people who use it."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
+from PIL import Image
 
+from services import accounts
+from services.clock import utc_now
+from services.domain.states import State
 from services.settings import Settings
+from services.store import metrics
 from services.store.engine import Store
 from tests.newcomer import Newcomer, Started, until
+from tests.records import Records
 
 __all__ = ["PASSWORD", "Service"]
 
 PASSWORD = "correct horse battery staple"
-_FINAL = ("succeeded", "failed", "cancelled")
+FIGURES = {
+    "DetectionBoxes_Precision/mAP": 0.41,
+    "DetectionBoxes_PerformanceByCategory/mAP/circle": 0.52,
+    "DetectionBoxes_PerformanceByCategory/mAP/square": 0.3,
+    "images_per_s": 11.5,
+    "device_memory_peak": 9e8,
+}
+_REQUEST = {"dataset": "shapes", "model": "efficientdet_d0", "image_size": [256, 256]}
 
 
 class Service:
     """Started as people start it. Its people: the admin (by token), anna (a member), vera (a viewer)."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
-        self.newcomer = Newcomer(folder)
+    def __init__(self, newcomer: Newcomer, **settings: str) -> None:
+        self.newcomer = newcomer
         self.home = self.newcomer.home
-        self._settings = settings
         self.started: Started = self.newcomer.start(**settings)
         self.url = self.started.until_ready()
         self.client: httpx.Client = self.started.client()
@@ -40,13 +52,7 @@ class Service:
         return answer.json() if answer.content else None
 
     def submit(self, steps: int = 3, **request: Any) -> int:
-        wanted = {
-            "dataset": "shapes",
-            "model": "efficientdet_d0",
-            "image_size": [256, 256],
-            "train": {"steps": steps, "batch_size": 4},
-            **request,
-        }
+        wanted = {**_REQUEST, "train": {"steps": steps, "batch_size": 4}, **request}
         job: int = self.ask("POST", "/v1/jobs", wanted)["id"]
         return job
 
@@ -63,8 +69,24 @@ class Service:
     def finished(self, **request: Any) -> int:
         """A job that has succeeded."""
         job_id = self.submit(**request)
-        assert self.until_state(job_id, *_FINAL)["state"] == "succeeded"
+        assert self.until_state(job_id, "succeeded", "failed", "cancelled")["state"] == "succeeded"
         return job_id
+
+    def made(self, state: str = "succeeded", attempts: int = 0, **request: Any) -> int:
+        """A job that looks as if it had come to this state with this many attempts; no worker touches it."""
+        wanted = {**_REQUEST, "device": {"min_memory_mb": 500_000}, **request}
+        with self.store() as store:
+            admin = accounts.authenticate(store, self.token)
+            job_id = Records(store, self.settings).job(admin, State(state), attempts, wanted)
+            if attempts:
+                values = [metrics.Value(name, 40, value, utc_now()) for name, value in FIGURES.items()]
+                with store.transaction() as session:
+                    metrics.record(session, job_id, attempts, values)
+                Image.new("RGB", (64, 32), "teal").save(self.log(job_id, attempts).parent / "samples/step-40-0.png")
+        return job_id
+
+    def log(self, job_id: int, attempt: int) -> Path:
+        return self.settings.jobs_dir / str(job_id) / f"attempt-{attempt}" / "train.log"
 
     def behave(self, **behaviour: Any) -> None:
         """How trainers that are started from now on behave (tests/fake_trainer.py)."""
@@ -86,8 +108,10 @@ class Service:
                 self.ask("POST", f"/v1/jobs/{job['id']}/cancel")
         until("rest", lambda: not self.open_jobs())
 
-    def store(self) -> Store:
-        return Store.open(self.settings.database_url)
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        with closing(Store.open(self.settings.database_url)) as store:
+            yield store
 
     def close(self) -> None:
         self.client.close()

@@ -1,6 +1,6 @@
 // Forms, tables and dialogs of the settings.
+import { copy } from "./clipboard.js";
 import { h } from "./dom.js";
-import { toast } from "./frame.js";
 
 export const field = (label, control, hint) => h("div", { class: "field" }, h("label", { for: control.id }, label), control, hint ? h("span", { class: "hint" }, hint) : null);
 export const choice = (id, values, chosen) => h("select", { id }, Object.entries(values).map(([value, words]) => h("option", { value, selected: value === chosen }, words)));
@@ -38,12 +38,8 @@ export function ask(title, fields, action, work) {
 
 /** Shown once: a secret that is kept nowhere. */
 export function secret(title, text) {
-  const copy = h("button", { type: "button", onclick: async () => {
-    await navigator.clipboard.writeText(text);
-    toast("Copied");
-  } }, "Copy");
   open(title, h("h2", {}, title), h("p", {}, "It is shown this once and kept nowhere. Copy it now."), h("pre", { class: "mono" }, text),
-    h("form", { method: "dialog" }, h("menu", {}, copy, h("button", { class: "primary" }, "Done"))));
+    h("form", { method: "dialog" }, h("menu", {}, h("button", { type: "button", onclick: () => copy(text) }, "Copy"), h("button", { class: "primary" }, "Done"))));
 }
 
 export function open(title, ...children) {

@@ -14,6 +14,8 @@ const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
 let models = new Map();
 const levers = leverList($("#levers"), changed);
 
+let isFilled = false;
+
 // --- what there is --------------------------------------------------------------------------------------------------
 async function start() {
   const wishes = new URLSearchParams(location.search);
@@ -33,6 +35,7 @@ async function start() {
       fillFrom(former);
     } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") });
     restore();
+    isFilled = true;
     estimate();
   } catch (error) {
     problem(`The form could not be filled: ${error.message}`);
@@ -160,6 +163,7 @@ async function estimate() {
 
 // --- the draft, which survives a reload -----------------------------------------------------------------------------------
 function keep() {
+  if (!isFilled) return; // its lists are still empty: a draft of that would choose nothing
   const draft = { fields: Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), checks: CHECKS.filter((id) => $(`#${id}`).checked), levers: levers.all() };
   sessionStorage.setItem(DRAFT, JSON.stringify(draft));
 }

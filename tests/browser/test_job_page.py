@@ -1,0 +1,149 @@
+"""A job's page: what can be done to it, and what it shows of what others wrote into it."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from services.clock import utc_now
+from services.store import metrics
+from tests.browser.conftest import Tab
+from tests.browser.service import Service
+
+LINES = 1_000_000
+WRONG_LINE = 654_321
+NAME = "<img src=x onerror=\"window.hacked='name'\">"
+NOTES = "<script>window.hacked='notes'</script>"
+
+
+def state(page: Page) -> Locator:
+    return page.locator("#state")
+
+
+def show(page: Page, tab: str) -> Locator:
+    page.get_by_role("tab", name=tab).click()
+    return page.get_by_role("tabpanel", name=tab)
+
+
+def test_a_job_is_paused_resumed_and_cancelled_on_its_page_and_then_cloned(service: Service, open_tab: Tab) -> None:
+    service.busy()
+    job = service.submit(steps=1000, name="first", policy={"max_attempts": 3, "levers": ["micro_batch"]})
+    page = open_tab(service, f"/jobs/{job}")
+    page.evaluate("window.here = true")
+    expect(state(page)).to_have_text("running")
+    expect(page.locator("#now")).to_contain_text(re.compile(r"Attempt 1 of at most 3: training at step \d+ of 1000 on"))
+
+    page.get_by_role("button", name="Pause").click()
+    expect(state(page)).to_have_text("paused")
+    expect(page.locator("#now")).to_contain_text("Paused at step")
+    page.get_by_role("button", name="Resume").click()
+    expect(state(page)).to_have_text("running")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Keep").click()
+    expect(state(page)).to_have_text("running")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel the job").click()
+    expect(state(page)).to_have_text("cancelled")
+    assert page.evaluate("window.here")
+
+    service.behave()
+    page.get_by_role("link", name="Clone and edit").click()
+    expect(page.get_by_label("Steps", exact=True)).to_have_value("1000")
+    expect(page.get_by_label("Attempts at most", exact=True)).to_have_value("3")
+    expect(page.locator("#levers input:checked")).to_have_count(1)
+    page.get_by_label("Steps", exact=True).fill("2")
+    page.get_by_label("Name", exact=True).fill("second")
+    page.get_by_role("button", name="Submit").click()
+
+    expect(page.locator("#name")).to_contain_text("second")
+    expect(state(page)).to_have_text("succeeded")
+    made = service.job(int(page.url.rpartition("/")[2]))
+    assert (made["asked"]["steps"], made["policy"]["levers"]) == (2, ["micro_batch"])
+
+
+def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_tab: Tab) -> None:
+    job = service.made(name=NAME, notes=NOTES, attempts=2)
+    markup = "<b>bold</b> <img src=x onerror=\"window.hacked='log'\"> &amp; </div>"
+    coloured = "\x1b[31mred\x1b[0m words"
+    service.log(job, 2).write_text(f"{markup}\n{coloured}\n{'long ' * 50_000}\nlast line\n")
+
+    page = open_tab(service)
+    expect(page.get_by_role("link", name=NAME)).to_be_visible()
+    page.goto(f"/jobs/{job}")
+    expect(page.locator("#name")).to_contain_text(NAME)
+    expect(page.locator("#job")).to_contain_text(NOTES)
+    log = show(page, "Log")
+    expect(log).to_contain_text("last line")
+    page.get_by_label("Search the log").fill("<b>BOLD")
+    page.keyboard.press("Enter")
+    expect(log.locator(".hit")).to_contain_text(markup)
+    expect(log.locator('[data-line="2"]')).to_contain_text("red words")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.goto(f"/compare?jobs={job},{service.made(name='other')}")
+    expect(page.get_by_role("link", name=NAME)).to_be_visible()
+    page.goto(f"/jobs/new?clone={job}")
+    expect(page.get_by_label("Name", exact=True)).to_have_value(NAME)
+
+    assert page.locator("img[src=x]").count() == 0
+    assert page.evaluate("window.hacked") is None
+
+
+def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=1, state="failed")
+    log = service.log(job, 1)
+    with log.open("w") as file:
+        for number in range(1, LINES + 1):
+            wrong = number == WRONG_LINE
+            file.write("MemoryError: std::bad_alloc\n" if wrong else f"I step {number}: loss 0.{number:07d}\n")
+    page = open_tab(service, f"/jobs/{job}#log", viewport={"width": 1200, "height": 1300})
+    panel = page.get_by_role("tabpanel", name="Log")
+    expect(panel.locator(".line").last).to_contain_text(f"I step {LINES}: loss")
+    expect(panel.get_by_role("status")).to_contain_text(f"of {LINES:,}")
+
+    page.get_by_label("Search the log").fill("STEP 123456:")
+    page.keyboard.press("Enter")
+    expect(panel.locator(".hit")).to_contain_text("I step 123456: loss")
+    expect(panel.locator(".hit")).to_be_in_viewport()
+    expect(panel).to_contain_text("1 of 1")
+
+    page.get_by_role("button", name="Jump to the error").click()
+    expect(panel.locator(f'.fatal[data-line="{WRONG_LINE}"]')).to_be_in_viewport()
+    page.get_by_label("follow the end").check()
+    page.get_by_role("log").scroll_into_view_if_needed()
+    expect(panel.locator(f'[data-line="{LINES}"]')).to_be_in_viewport()
+    assert page.locator(".log .line").count() < 1000
+
+    with page.expect_download() as download:
+        panel.get_by_role("link", name="Download").click()
+    assert download.value.path().read_bytes() == log.read_bytes()
+
+
+def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=2)
+    now = utc_now()
+    values = [metrics.Value("Loss/total_loss", step, 1000.0 if step == 5432 else 1.0, now) for step in range(1, 20_000)]
+    with service.store() as store, store.transaction() as session:
+        metrics.record(session, job, 2, values)
+    page = open_tab(service, f"/jobs/{job}#charts")
+    chart = page.get_by_role("img", name=re.compile("Chart: (Total )?loss", re.IGNORECASE)).first
+    expect(chart.locator(".scatterlayer .trace").first).to_be_attached()
+    expect(page.get_by_text("attempt 2").first).to_be_attached()
+    assert chart.evaluate("chart => Math.max(...chart.data.flatMap((trace) => trace.y))") == 1000
+
+    box = chart.locator(".nsewdrag").bounding_box()
+    assert box is not None
+    left, right = (box["x"] + share * box["width"] for share in (0.25, 0.30))
+    page.mouse.move(left, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(right, box["y"] + 55, steps=5)
+    with page.expect_response(re.compile("from_step=4")) as answer:
+        page.mouse.up()
+    assert answer.value.ok
+    # From 20,000 steps in 800 points to some 1,000: around the spike there is a point for each step or two.
+    page.wait_for_function(
+        """chart => {
+          const points = chart.data.flatMap((trace) => [...trace.x].map((step, at) => [step, trace.y[at]]));
+          const near = points.filter(([step]) => Math.abs(step - 5432) <= 10);
+          return new Set(near.map(([step]) => step)).size >= 8 && Math.max(...near.map(([, value]) => value)) === 1000;
+        }""",
+        arg=chart.element_handle(),
+    )

@@ -1,0 +1,153 @@
+"""The list of jobs: what is in it, what stays while it changes, and what can be done from it."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Guard, Tab
+from tests.browser.service import Service
+
+
+def row(page: Page, job_id: int) -> Locator:
+    return page.locator(f'#rows tr[data-key="{job_id}"]')
+
+
+def state(page: Page, job_id: int) -> Locator:
+    return row(page, job_id).locator(".dot")
+
+
+def cancel_chosen(page: Page) -> None:
+    page.get_by_role("button", name="Cancel them").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
+
+
+def test_jobs_come_wait_move_up_and_are_cancelled_together_without_a_reload(service: Service, page: Page) -> None:
+    service.busy()
+    page.evaluate("window.here = true")
+    running = [service.submit(steps=1000, name=f"runs {n}") for n in (1, 2)]
+    for job in running:
+        expect(state(page, job)).to_have_text("running")
+    waiting = [service.submit(name=f"waits {n}") for n in (1, 2, 3)]
+    expect(row(page, waiting[0])).to_contain_text("next in line")
+    expect(row(page, waiting[2])).to_contain_text("3rd in line")
+
+    row(page, waiting[0]).get_by_role("checkbox").check()
+    cancel_chosen(page)
+
+    expect(state(page, waiting[0])).to_have_text("cancelled")
+    expect(row(page, waiting[1])).to_contain_text("next in line")
+    expect(row(page, waiting[2])).to_contain_text("2nd in line")
+
+    for job in (*running, *waiting[1:]):
+        row(page, job).get_by_role("checkbox").check()
+    expect(page.locator("#chosen")).to_contain_text("4 jobs")
+    cancel_chosen(page)
+
+    for job in (*running, *waiting[1:]):
+        expect(state(page, job)).to_have_text("cancelled")
+    expect(page.locator("#bulk")).to_be_hidden()
+    assert page.evaluate("window.here")
+    assert {service.job(job)["state"] for job in (*running, *waiting)} == {"cancelled"}
+
+
+def test_filters_are_in_the_url_and_survive_a_reload(service: Service, page: Page) -> None:
+    wanted, other = service.made(name="find me"), service.made(name="another")
+    page.get_by_label("Search").fill("find")
+    page.get_by_role("button", name="Succeeded").click()
+    expect(row(page, other)).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"\?q=find&state=succeeded$"))
+
+    page.reload()
+
+    expect(row(page, wanted)).to_be_visible()
+    expect(row(page, other)).to_have_count(0)
+    expect(page.get_by_label("Search")).to_have_value("find")
+    expect(page.get_by_role("button", name="Succeeded")).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_is_read_and_chosen_stays_where_it_is_while_rows_change(service: Service, open_tab: Tab) -> None:
+    for number in range(30):
+        service.made(name=f"filler {number}")
+    kept = service.made(name="kept", state="paused")
+    page = open_tab(service, viewport={"width": 1000, "height": 500})
+    row(page, kept).get_by_role("checkbox").check()
+    page.locator("#rows tr").nth(20).scroll_into_view_if_needed()
+    page.evaluate("getSelection().selectAllChildren(document.querySelectorAll('#rows tr')[20].cells[2])")
+    before = page.evaluate("[scrollY, getSelection().toString()]")
+    read = page.locator("#rows tr").nth(20).get_attribute("data-key")
+    assert before[0] > 0
+    where = page.evaluate("document.querySelectorAll('#rows tr')[20].getBoundingClientRect().top")
+
+    service.busy()
+    job = service.submit(steps=1000, name="new on top")
+    expect(state(page, job)).to_have_text("running")
+
+    now = f"document.querySelector('#rows tr[data-key=\"{read}\"]').getBoundingClientRect().top"
+    assert abs(page.evaluate(now) - where) < 2
+    assert page.evaluate("getSelection().toString()") == before[1]
+    expect(row(page, kept).get_by_role("checkbox")).to_be_checked()
+    expect(page.locator("#chosen")).to_contain_text("1 job")
+
+
+def test_two_tabs_show_the_same_without_a_reload(service: Service, page: Page, open_tab: Tab) -> None:
+    service.busy()
+    other = open_tab(service, user="anna")
+    for tab in (page, other):
+        expect(tab.locator(".live")).to_have_text("live")
+        tab.evaluate("window.here = true")
+    job = service.submit(steps=1000, name="seen by two")
+    for tab in (page, other):
+        expect(state(tab, job)).to_have_text("running")
+
+    page.evaluate("scrollTo(0, 0)")
+    row(page, job).get_by_role("checkbox").check()
+    cancel_chosen(page)
+
+    for tab in (page, other):
+        expect(state(tab, job)).to_have_text("cancelled")
+        assert tab.evaluate("window.here")
+
+
+def test_the_keys_move_open_search_and_explain(service: Service, open_tab: Tab) -> None:
+    older, newer = service.made(name="older"), service.made(name="newer")
+    page = open_tab(service)
+    expect(row(page, newer)).to_be_visible()
+
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("er")
+    expect(page.get_by_role("searchbox")).to_have_value("er")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("searchbox")).not_to_be_focused()
+    page.goto("/")
+    expect(row(page, older)).to_be_visible()
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("next job")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    page.keyboard.press("j")
+    expect(row(page, newer)).to_have_class(re.compile("current"))
+    page.keyboard.press("j")
+    expect(row(page, older)).to_have_class(re.compile("current"))
+    page.keyboard.press("k")
+    expect(row(page, newer)).to_have_class(re.compile("current"))
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{service.url}/jobs/{newer}")
+
+
+def test_a_list_that_cannot_be_loaded_says_so_and_comes_back_by_itself(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("503")
+    job = service.made(name="later")
+    page = open_tab(service, "/devices")
+    page.route("**/v1/jobs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    page.goto("/")
+    expect(page.get_by_role("alert")).to_contain_text("the database is away")
+
+    page.unroute_all()
+
+    expect(row(page, job)).to_be_visible()
+    expect(page.locator("#problem")).to_be_hidden()

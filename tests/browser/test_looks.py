@@ -1,0 +1,183 @@
+"""Both themes, a phone's width, and what a screen reader is told, on every page."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Tab
+from tests.browser.service import Service
+
+PHONE = {"width": 375, "height": 740}
+SERIOUS = ("serious", "critical")
+JOB_TABS = ("attempts", "charts", "results", "log", "config", "files")
+# What can be pressed or filled in, is beyond the edge, and cannot be scrolled to.
+OUTSIDE = """() => {
+  const isWide = (one) => getComputedStyle(one).overflowX === "auto";
+  const scrolls = (one) => one !== document.body && (isWide(one) || scrolls(one.parentElement));
+  const isOutside = ({ left, right }) => left < -1 || right > innerWidth + 1;
+  return [...document.querySelectorAll("a, button, input, select, summary, textarea")]
+    .filter((one) => one.checkVisibility() && !one.matches(".skip") && !scrolls(one))
+    .filter((one) => isOutside(one.getBoundingClientRect()))
+    .map((one) => one.outerHTML.slice(0, 150));
+}"""
+
+
+@pytest.fixture(scope="module")
+def jobs(_service: Service) -> dict[str, int]:
+    """One in each state; the one that succeeded has everything that a job can have to show."""
+    long = "a-name-that-is-quite-long-and-has-no-space-in-it-" * 2
+    made = {state: _service.made(state=state, attempts=2, name=state) for state in ("paused", "failed", "cancelled")}
+    made["succeeded"] = _service.made(attempts=3, name=long)
+    return made
+
+
+@pytest.fixture
+def pages(service: Service, jobs: dict[str, int]) -> dict[str, str]:
+    service.busy()
+    running = service.submit(steps=1000, name="running")
+    queued = service.submit(name="queued", device={"min_memory_mb": 500_000})
+    service.until_state(running, "running")
+    every = {**jobs, "running": running, "queued": queued}
+    return {
+        "jobs": "/",
+        "no match": "/?q=nothing+is+called+like+this",
+        **{f"job {state}": f"/jobs/{job}" for state, job in every.items()},
+        **{f"job, {tab}": f"/jobs/{jobs['succeeded']}#{tab}" for tab in JOB_TABS},
+        "no job": "/jobs/999999",
+        "new": "/jobs/new",
+        "clone": f"/jobs/new?clone={jobs['succeeded']}",
+        "devices": "/devices",
+        "compare": f"/compare?jobs={jobs['succeeded']},{jobs['failed']}",
+        "compare nothing": "/compare",
+        "datasets": "/datasets",
+        "models": "/models",
+        "settings": "/settings",
+    }
+
+
+def visit(page: Page, path: str) -> None:
+    page.goto("about:blank")  # another tab of the same page would not be loaded anew
+    page.goto(path)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    if page.locator(".live").count():
+        expect(page.locator(".live")).to_have_text("live")
+    wait_until_drawn(page)
+
+
+def wait_until_drawn(page: Page) -> None:
+    """What is asked for has come: nothing has changed for a moment."""
+    page.evaluate(
+        """() => new Promise((resolve) => {
+          let timer = setTimeout(resolve, 250);
+          new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(resolve, 250); })
+            .observe(document.querySelector("main"), { childList: true, subtree: true });
+        })"""
+    )
+
+
+def axe(page: Page, **options: Any) -> list[str]:
+    """What is serious. The page's own policy lets no script in but its own: this one comes by the debugger's way."""
+    page.evaluate(AXE_SCRIPT)
+    found = page.evaluate(f"axe.run(document, {json.dumps({'resultTypes': ['violations'], **options})})")
+    return [
+        f"{one['id']}: {one['help']}: {node['html'][:200]} ({node.get('failureSummary', '')[:300]})"
+        for one in found["violations"]
+        if one["impact"] in SERIOUS
+        for node in one["nodes"][:3]
+    ]
+
+
+def everywhere(page: Page, pages: dict[str, str], check: Callable[[Page], list[str]]) -> None:
+    troubles = []
+    for name, path in pages.items():
+        visit(page, path)
+        troubles += [f"{name}: {trouble}" for trouble in check(page)]
+    assert not troubles, "\n".join(troubles)
+
+
+def test_a_screen_reader_can_use_every_page(
+    service: Service, pages: dict[str, str], open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("404")  # the job that is not there
+    everywhere(open_tab(service), pages, axe)
+    everywhere(open_tab(service, "/login", user=None), {"login": "/login"}, axe)
+
+
+def test_every_colour_can_be_read_in_the_dark(
+    service: Service, pages: dict[str, str], open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("404")
+
+    def contrast(page: Page) -> list[str]:
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        return axe(page, runOnly=["color-contrast"])
+
+    everywhere(open_tab(service, color_scheme="dark"), pages, contrast)
+    everywhere(open_tab(service, "/login", user=None, color_scheme="dark"), {"login": "/login"}, contrast)
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_all_is_within_reach(
+    service: Service, pages: dict[str, str], open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("404")
+
+    def narrow(page: Page) -> list[str]:
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        outside = page.evaluate(OUTSIDE)
+        return [f"{wide} px too wide"] * (wide > 0) + [f"outside: {one}" for one in outside]
+
+    everywhere(open_tab(service, viewport=PHONE), pages, narrow)
+    everywhere(open_tab(service, "/login", user=None, viewport=PHONE), {"login": "/login"}, narrow)
+
+
+def test_on_a_phone_every_page_is_within_a_touch_and_a_job_shows_all_it_has(
+    service: Service, jobs: dict[str, int], open_tab: Tab
+) -> None:
+    page = open_tab(service, viewport=PHONE, has_touch=True)
+    for name in ("Devices", "Compare", "Datasets", "Models", "Jobs"):
+        page.get_by_role("navigation").get_by_role("link", name=name, exact=True).tap()
+        expect(page).to_have_title(re.compile(f"^{name}"))
+    page.get_by_label("Your account").tap()
+    page.get_by_role("link", name="Settings").tap()
+    expect(page).to_have_title(re.compile("^Settings"))
+    page.get_by_role("link", name="New job").tap()
+    expect(page).to_have_title(re.compile("^New job"))
+    page.goto("/")
+    row = page.locator(f'#rows tr[data-key="{jobs["failed"]}"]')
+    for words in ("failed", "admin", "efficientdet_d0", "shapes"):
+        expect(row).to_contain_text(words)
+    row.get_by_role("link").tap()
+    for tab in ("Attempts", "Charts", "Results", "Log", "Configuration", "Files"):
+        page.get_by_role("tab", name=tab).tap()
+        expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
+
+
+def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, color_scheme="dark")
+    theme = "document.documentElement.dataset.theme"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert page.evaluate(theme) == "dark"
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+    page.locator("#theme").click()  # light
+    page.locator("#theme").click()  # dark, whatever the system says
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    # What is painted first, before any script of ours but the theme's.
+    page.add_init_script(
+        """new MutationObserver((_, observer) => {
+          if (document.body) {
+            window.first = getComputedStyle(document.body).backgroundColor;
+            observer.disconnect();
+          }
+        }).observe(document, { childList: true, subtree: true })"""
+    )
+    page.reload()
+    assert page.evaluate("window.first") == dark
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

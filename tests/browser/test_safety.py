@@ -1,0 +1,154 @@
+"""What a page from elsewhere, a script inside a page, and somebody without rights can do: nothing."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Guard, Tab
+from tests.browser.service import PASSWORD, Service
+
+PAGES = ("/", "/login", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings", "/docs")
+
+
+@contextmanager
+def other_site(text: str) -> Iterator[str]:
+    """A page at another port of this host, which to a browser is the same site and another origin."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service)
+    (cookie,) = page.context.cookies()
+    assert cookie["httpOnly"]
+    assert cookie["sameSite"] in ("Lax", "Strict")
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_a_request_with_the_cookie_alone_changes_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
+    guard.allow("403")
+    job = service.made(state="paused")
+    page = open_tab(service)
+    ask = "([path, headers]) => fetch(path, { method: 'POST', headers }).then((answer) => answer.status)"
+    for headers in ({}, {"X-CSRF-Token": "guessed"}):
+        assert page.evaluate(ask, [f"/v1/jobs/{job}/cancel", headers]) == 403
+    assert service.job(job)["state"] == "paused"
+
+
+def test_a_form_on_a_page_of_another_port_changes_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
+    guard.allow("another host|403")
+    job = service.made(state="paused")
+    target = f"{service.url}/v1/jobs/{job}/cancel"
+    form = f'<form method="post" action="{target}" enctype="text/plain"><input name="a" value="b"></form>'
+    page = open_tab(service)
+    with other_site(f"{form}<script>document.forms[0].submit()</script>") as address:
+        with page.expect_response(target) as answer:
+            page.goto(address)
+        assert answer.value.status == 403
+    assert service.job(job)["state"] == "paused"
+
+
+def test_a_script_on_a_page_of_another_port_changes_and_learns_nothing(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("another host|403|CORS|ERR_FAILED|ERR_BLOCKED|Cross-Origin")
+    job = service.made(state="paused")
+    script = """
+      const ask = async (path, method) => (await fetch(`URL${path}`, { method, credentials: "include" })).text();
+      Promise.allSettled([ask("/v1/jobs/JOB/cancel", "POST"), ask("/v1/jobs", "GET")]).then((answers) => {
+        document.title = answers.map((answer) => answer.status).join(" ");
+      });""".replace("URL", service.url).replace("JOB", str(job))
+    page = open_tab(service)
+    with other_site(f"<script>{script}</script>") as address:
+        page.goto(address)
+        expect(page).to_have_title("rejected rejected")
+    assert service.job(job)["state"] == "paused"
+
+
+def test_a_page_runs_no_script_but_its_own_and_loads_from_nowhere_else(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("Content Security Policy|another host|Framing")
+    service.made()
+    page = open_tab(service)
+    for path in PAGES:
+        answer = page.goto(path)
+        assert answer is not None
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
+        broken = page.evaluate(
+            """() => new Promise((resolve) => {
+              const found = [];
+              document.addEventListener("securitypolicyviolation", (event) => {
+                found.push(event.effectiveDirective);
+                if (found.length === 3) resolve(found);
+              });
+              const script = document.createElement("script");
+              script.textContent = "window.hacked = true";
+              document.head.append(script);
+              const button = document.createElement("button");
+              button.setAttribute("onclick", "window.hacked = true");
+              document.body.append(button);
+              button.click();
+              new Image().src = "http://127.0.0.1:9/x.png";
+            })"""
+        )
+        assert sorted(broken) == ["img-src", "script-src-attr", "script-src-elem"], path
+        assert page.evaluate("window.hacked") is None
+
+
+def test_a_viewer_is_shown_jobs_and_told_that_he_may_not_change_them(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("403")
+    job = service.made(state="paused", name="not yours")
+    page = open_tab(service, f"/jobs/{job}", user="vera")
+    expect(page.locator("#name")).to_contain_text("not yours")
+    for name in ("Cancel", "Resume"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    page.goto("/settings")
+    expect(page.get_by_role("heading", name="Audit")).to_have_count(0)
+
+
+def test_who_logs_out_is_out_in_every_tab(service: Service, open_tab: Tab, guard: Guard) -> None:
+    guard.allow("401")
+    page = open_tab(service, "/login", user=None)
+    page.get_by_label("User").fill("anna")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("the name or the password is wrong")
+    page.goto("/settings")
+    expect(page).to_have_url(f"{service.url}/login?next=%2Fsettings")
+    page.get_by_label("User").fill("anna")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    expect(page).to_have_url(f"{service.url}/settings")
+
+    page.get_by_label("Your account").click()
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page).to_have_url(f"{service.url}/login")
+    page.goto("/")
+    expect(page).to_have_url(f"{service.url}/login?next=%2F")

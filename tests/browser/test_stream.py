@@ -1,0 +1,69 @@
+"""The stream of events in a page: cut for a while, nothing is missed and nothing comes twice."""
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, expect
+
+from services.store import events
+from tests.browser.conftest import Guard, Tab
+from tests.browser.cuts import way_to
+from tests.browser.service import Service
+from tests.newcomer import until
+
+CUT_MS = 10_000
+# What the page's own scripts are told, told to us as well. What is of the moment has no number and is not kept.
+LISTEN = """async () => {
+  const frame = document.querySelector('script[src$="frame.js"]').src;
+  const { listen } = await import(frame.replace("frame.js", "events.js"));
+  const momentary = ["hello", "reset", "progress", "queue", "device", "job"];
+  window.seen = [];
+  listen((event) => {
+    if (!momentary.includes(event.kind)) seen.push(Number(event.id));
+  });
+}"""
+
+
+def newest(service: Service) -> int:
+    with service.store() as store, store.reading() as session:
+        return (events.newest(session) or [0])[0]
+
+
+def kept(service: Service, after: int) -> list[int]:
+    with service.store() as store, store.reading() as session:
+        return [event.id for event, _ in events.after(session, after, 100_000)]
+
+
+def test_a_stream_that_is_cut_for_ten_seconds_has_no_gap_and_no_double(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|ERR_SOCKET")
+    service.behave(step_s=0.3)
+    address = urlsplit(service.url)
+    assert address.hostname
+    assert address.port
+    with way_to(address.hostname, address.port) as way:
+        page: Page = open_tab(service, f"http://127.0.0.1:{way.port}/", host=f"127.0.0.1:{way.port}")
+        expect(page.locator(".live")).to_have_text("live")
+        before = newest(service)
+        page.evaluate(LISTEN)
+        job = service.submit(steps=1000, name="goes on meanwhile")
+        row = page.locator(f'#rows tr[data-key="{job}"]')
+        expect(row.locator(".dot")).to_have_text("running")
+
+        way.cut()
+        expect(page.locator(".live")).to_have_text("reconnecting")
+        during = newest(service)
+        missed = service.submit(name="came while nobody looked")
+        page.wait_for_timeout(CUT_MS)
+        service.ask("POST", f"/v1/jobs/{job}/cancel")
+        service.until_state(job, "cancelled")
+        service.until_state(missed, "succeeded")
+        assert newest(service) > during + 5
+        assert row.locator(".dot").text_content() == "running"
+        way.mend()
+
+        expect(page.locator(".live")).to_have_text("live")
+        expect(row.locator(".dot")).to_have_text("cancelled")
+        expect(page.locator(f'#rows tr[data-key="{missed}"] .dot')).to_have_text("succeeded")
+        until("all events", lambda: page.evaluate("seen.at(-1)") == newest(service))
+        assert page.evaluate("seen") == kept(service, before)
