@@ -59,14 +59,17 @@ def tell(server: str, *commands: str) -> None:
             connection.execute(text(command))
 
 
+@contextlib.contextmanager
+def postgres_folder() -> Iterator[Path]:
+    """Not below pytest's own folder: as root the server is another user, and every pytest that starts on this machine
+    closes that folder to others."""
+    with tempfile.TemporaryDirectory(prefix="downshift-pg-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder, "data")
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    # Not below pytest's own folder: as root the server is another user, and every pytest that starts on this machine
-    # closes that folder to others.
-    with (
-        tempfile.TemporaryDirectory(prefix="downshift-pg-", ignore_cleanup_errors=True) as folder,
-        postgres_server(Path(folder, "data")) as address,
-    ):
+    with postgres_folder() as folder, postgres_server(folder) as address:
         # Nothing in it has to outlive a power cut.
         tell(address, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off")
         tell(address, "SELECT pg_reload_conf()")

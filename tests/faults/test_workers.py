@@ -15,7 +15,7 @@ from services.domain.states import State
 from services.queue import wake_workers
 from services.store import migrate
 from services.store.engine import Store
-from tests.databases import start_postgres
+from tests.databases import postgres_folder, start_postgres
 from tests.faults.house import House, wait
 from worker.host import is_alive
 
@@ -93,10 +93,11 @@ def test_a_database_that_is_locked_while_an_attempt_ends_is_told_later(make_hous
 
 
 @pytest.fixture
-def own_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    server = start_postgres(tmp_path_factory.mktemp("own-pg"))
-    yield server
-    server.cleanup()
+def own_postgres() -> Iterator[Any]:
+    with postgres_folder() as folder:
+        server = start_postgres(folder)
+        yield server
+        server.cleanup()
 
 
 @pytest.fixture
