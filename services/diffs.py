@@ -49,20 +49,26 @@ _REASONS = {"dataset": _BY_DATA, "checkpoint": "set from the checkpoint that the
 
 
 def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
-    """The changes from the attempt before; for the first, from what was asked for. Raises NotFound."""
+    """The changes from the attempt before; for the first, from what was asked for. Raises NotFound.
+
+    Of an attempt whose configuration was not written, yet or at all, what was decided.
+    """
     with store.reading() as session:
         attempt = queries.visible_attempt(session, principal, job_id, number)
         job = jobs.get(session, job_id)
         before = attempts.get(session, job_id, number - 1)
     assert job is not None
     planned: Mapping[str, Any] = attempt.planned or {}
-    config_before, config_after = _configs(job, before, attempt)
+    if attempt.config and (before is None or before.config):
+        changes = _changes(*_configs(job, before, attempt), _plan_before(job, before), attempt.plan, planned)
+    else:
+        changes = iter(planned.get("changes") or [])
     return {
         "job": job_id,
         "attempt": number,
         "against": None if before is None else before.number,
         "summary": planned.get("summary"),
-        "changes": list(_changes(config_before, config_after, _plan_before(job, before), attempt.plan, planned)),
+        "changes": list(changes),
     }
 
 

@@ -143,3 +143,16 @@ def test_metrics_that_are_not_there_are_no_error(service: Service) -> None:
     assert service.get(f"/v1/jobs/{job}/metrics?names=nothing").json() == {"names": [], "series": []}
     expect_problem(service.get(f"/v1/jobs/{job}/metrics?max_points=0"), 422)
     expect_problem(service.get("/v1/jobs/99/metrics"), 404)
+
+
+@pytest.mark.parametrize("unwritten", [1, 2])
+def test_where_no_configuration_was_written_a_diff_tells_what_was_decided(service: Service, unwritten: int) -> None:
+    job = service.job(state=State.RUNNING, attempts=2)
+    with service.store.transaction() as session:
+        row = session.get(Attempt, (job, unwritten))
+        assert row is not None
+        row.config = ""
+
+    diff = service.get(f"/v1/jobs/{job}/attempts/2/diff").json()
+
+    assert [(change["field"], change["lever"]) for change in diff["changes"]] == [("micro_batch", "micro_batch")]
