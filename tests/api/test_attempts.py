@@ -133,7 +133,7 @@ def test_series_come_in_columns_and_are_thinned(service_on_each: Service) -> Non
         ("learning_rate", 2, 1),
     ]
     assert whole["series"][0]["min"] == whole["series"][0]["max"] == whole["series"][0]["mean"]
-    assert thin["series"][0]["steps"] == [10, 20, 30, 40]
+    assert thin["series"][0]["steps"] == [11, 23, 35, 40]  # three blocks of four to a range
     assert thin["series"][0]["max"][0] == 100.0
     assert thin["series"][0]["min"][3] == 2.5
 
