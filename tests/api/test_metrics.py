@@ -63,8 +63,7 @@ def busy(service_on_each: Service) -> Service:
     waits = service.job()
     with service.store.transaction() as session:
         session.get_one(Attempt, (1, 1)).diagnosis = "host"
-        job = service._job(session, waits)
-        job.queued_at = ago(3600)
+        session.get_one(Job, waits).queued_at = ago(3600)
         session.get_one(Attempt, (2, 1)).planned = {"prediction": {"bytes": 12 * GB}}
         session.add(
             Measurement(
