@@ -117,6 +117,21 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(servi
     assert download.value.path().read_bytes() == log.read_bytes()
 
 
+def test_charts_that_were_looked_for_before_the_first_step_are_drawn_after_it(service: Service, open_tab: Tab) -> None:
+    service.behave(phases_s={"tracing": 4})
+    job = service.submit(steps=5)
+    page = open_tab(service, f"/jobs/{job}")
+    expect(page.locator("#now")).to_contain_text("tracing")
+    with page.expect_response(re.compile("/metrics")) as answer:
+        page.get_by_role("tab", name="Charts").hover()
+    assert answer.value.json()["names"] == []
+    expect(state(page)).to_have_text("succeeded")
+
+    charts = show(page, "Charts")
+
+    expect(charts.locator(".scatterlayer .trace").first).to_be_attached()
+
+
 def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:
     job = service.made(attempts=2)
     now = utc_now()

@@ -14,12 +14,14 @@ export function start(root, { id, state, plotly: address }) {
   const said = h("div", {});
   root.append(h("div", { class: "charts-head" }, help, all), said, place);
   let range = null;
-  let names = null;
+  let names = [];
   let due = true;
   let asking = null;
 
-  /** Which there are is asked once; new ones (an evaluation's) are in every answer. */
-  const askNames = async () => (await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`)).names;
+  /** Which there are is asked until there are some; new ones (an evaluation's) are in every answer. */
+  async function knowNames() {
+    if (!names.length) ({ names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`));
+  }
 
   async function load() {
     due = false;
@@ -27,11 +29,10 @@ export function start(root, { id, state, plotly: address }) {
     asking = new AbortController();
     const { signal } = asking;
     try {
-      names ??= await askNames();
+      await knowNames();
       const groups = grouped(names);
       const wanted = groups.flatMap((group) => group.names).slice(0, 50);
       if (!wanted.length) {
-        names = null;
         place.replaceChildren();
         put(said, h("p", { class: "card empty" }, "Nothing to draw yet: the first figures come with the first step."));
         return;
@@ -80,7 +81,7 @@ export function start(root, { id, state, plotly: address }) {
     /** What can be had before it is asked for; what goes wrong is said where it is drawn. */
     async warm() {
       plotly(address).catch(() => {});
-      if (state.attempts.length) names ??= await askNames().catch(() => null);
+      if (state.attempts.length) await knowNames().catch(() => {});
     },
     shown() {
       if (!due) return;
