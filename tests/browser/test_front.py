@@ -79,8 +79,8 @@ def test_choosing_moves_nothing_and_a_key_undoes_it(service: Service, page: Page
 
 def test_who_waits_is_told_when_a_device_may_be_free(service: Service, page: Page) -> None:
     service.busy()
-    for _ in range(2):
-        service.submit(steps=1000)
+    for job in [service.submit(steps=1000) for _ in range(2)]:
+        service.until_state(job, "running")  # with a device left free, it may say instead what it waits for
     waiting = service.submit()
     expect(row(page, waiting)).to_contain_text("next in line")
     expect(row(page, waiting)).to_contain_text(re.compile(r"in about \d+ s"))  # as soon as the pace is known
