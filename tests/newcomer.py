@@ -70,6 +70,7 @@ class Newcomer:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                preexec_fn=_as_at_a_terminal,
             )
         self._started.append(process)
         return Started(process, log, self.home)
@@ -108,6 +109,11 @@ def _environment(pid: str) -> bytes:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return b""
+
+
+def _as_at_a_terminal() -> None:
+    """Ctrl-C counts. Tests that a script runs in the background are born deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Started:
