@@ -162,11 +162,12 @@ def test_a_signal_asks_to_stop_and_a_second_one_does_not_wait(log: Log) -> None:
 
 
 def test_a_terminal_that_closes_asks_to_stop_unless_nohup_was_asked_for(log: Log) -> None:
-    with Manager(Console(log)) as manager:
-        os.kill(os.getpid(), signal.SIGHUP)
-        turn_until(manager, lambda: manager.stop_asked)
-    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may have been started with nohup
     try:
+        with Manager(Console(log)) as manager:
+            os.kill(os.getpid(), signal.SIGHUP)
+            turn_until(manager, lambda: manager.stop_asked)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         with Manager(Console(log)) as manager:
             os.kill(os.getpid(), signal.SIGHUP)
             manager.turn(0.2)
