@@ -1,7 +1,7 @@
 """How long the api takes to answer with few jobs and with many, and what event streams cost the database.
 
-    python benchmarks/api_load.py            # about 15 minutes, 12 GB of disk
-    python benchmarks/api_load.py --quick    # less than a minute: does it work?
+    python benchmarks/api_load.py            # fills a million jobs first, which takes long; 14 GB of disk
+    python benchmarks/api_load.py --quick    # about two minutes: does it work?
 
 For each size there is a database filled by `many_jobs.py` and an api process as the launcher starts it, asked over
 HTTP with a token. The sizes take turns, request by request, so that what else the machine does hits all alike. The
