@@ -1,4 +1,4 @@
-"""Names by a part of them: SQL. PostgreSQL has an index of all names' letters, SQLite a table (migration 0012)."""
+"""Names by a part of them: SQL. PostgreSQL has an index of all names' letters, SQLite a table (migration 0013)."""
 
 from sqlalchemy import ColumnElement, column, func, select, table
 from sqlalchemy.orm import Session
@@ -19,8 +19,10 @@ def has(session: Session, text: str) -> ColumnElement[bool]:
         # By itself the server expects too few to have all of several letters, or too many, and reads the whole table.
         known = select(Job.id).where(letters).cte("known").prefix_with("MATERIALIZED")
         return exactly & Job.id.in_(select(known.c.id))
-    if len(text) < _IN_A_ROW:
-        return exactly
+    if len(text) < _IN_A_ROW:  # then it begins some of the parts that are kept
+        part = table("job_names_parts", column("term"), column("doc"))
+        small = text.lower()
+        return exactly & Job.id.in_(select(part.c.doc).where(part.c.term >= small, part.c.term < small + chr(0x10FFFF)))
     quoted = '"' + text.replace('"', '""') + '"'
     letters_of = table("job_names", column("rowid"), column("job_names"))
     return exactly & Job.id.in_(select(letters_of.c.rowid).where(letters_of.c.job_names.op("MATCH")(quoted)))
