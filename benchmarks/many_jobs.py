@@ -184,6 +184,8 @@ class _Copies:
             peak_bytes=f"(2 + 2 * (n % 3)) * CAST({GB} AS BIGINT) + n % 1000 * 1000",
             complete="(n > 0)",
             created_at=self._at(0),
+            # 15 plans are measured again and again, and 8 of each are in use
+            superseded_at=f"CASE WHEN n <= {self._filled.ended - 15 * 8} THEN {self._at(0)} END",
         )
         self._leases()
 

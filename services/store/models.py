@@ -3,7 +3,7 @@
 import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, Integer, MetaData, String, Text
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, ForeignKey, Index, Integer, MetaData, String, Text, text
 from sqlalchemy import Float as Double
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
@@ -299,11 +299,18 @@ class MetricBlock(Base):
 
 
 class Measurement(Base):
-    """Memory that an attempt really needed. Not complete: it ran out, and the last peak is a lower bound."""
+    """Memory that an attempt really needed. Not complete: it ran out, and the last peak is a lower bound. Superseded:
+    of the same plan there are enough newer ones."""
 
     __tablename__ = "measurements"
     __table_args__ = (
-        Index("ix_measurements_model_id", "model", "id"),
+        Index(
+            "ix_measurements_in_use",
+            "model",
+            "id",
+            postgresql_where=text("superseded_at IS NULL"),
+            sqlite_where=text("superseded_at IS NULL"),
+        ),
         Index("ix_measurements_model_host_peak_bytes", "model", "host_peak_bytes"),
     )
 
@@ -325,6 +332,7 @@ class Measurement(Base):
     host_peak_bytes: Mapped[int | None]
     complete: Mapped[bool]
     created_at: Mapped[datetime.datetime]
+    superseded_at: Mapped[datetime.datetime | None]
 
 
 class IdempotencyKey(Base):

@@ -13,9 +13,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, func, inspect, select, text
 
-from services.store import metrics, migrate, names
+from services.store import measurements, metrics, migrate, names
 from services.store.engine import Store, make_engine
-from services.store.models import Base, Job
+from services.store.models import Base, Job, Measurement
 from tests.databases import new_database
 
 ROOT = Path(__file__).parents[2]
@@ -109,6 +109,21 @@ def test_series_and_names_of_an_older_version_are_found(engine: Engine) -> None:
         [bucket] = metrics.series(session, 1, ["x"], 10)
         assert session.scalars(select(Job.id).where(names.has(session, "x"))).all() == [1]
     assert (bucket.attempt, bucket.step, bucket.low, bucket.mean) == (1, 1, 0.5, 0.5)
+
+
+def test_of_an_older_version_the_newest_measurements_of_each_plan_are_in_use(engine: Engine) -> None:
+    migrate.upgrade(engine)
+    fill(engine)
+    migrate.downgrade(engine, "0013")
+    names = [column.name for column in Measurement.__table__.columns if column.name not in ("id", "superseded_at")]
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        for number in range(2, 12):
+            batch = [str(2 if number == 5 else 1) if name == "micro_batch" else name for name in names]
+            values = f"SELECT {number}, {', '.join(batch)} FROM measurements WHERE id = 1"
+            connection.execute(text(f"INSERT INTO measurements (id, {', '.join(names)}) {values}"))
+    migrate.upgrade(engine)
+    with Store(engine).reading() as session:
+        assert [row.id for row in measurements.of_models(session, ["x"])] == [11, 10, 9, 8, 7, 6, 5, 4, 3]
 
 
 def test_a_migration_may_take_as_long_as_it_takes(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:

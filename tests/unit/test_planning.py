@@ -1,5 +1,6 @@
 """Between the store and the planner: which devices count, and what was measured."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from services.domain.policy import Policy
 from services.domain.states import State
 from services.preparation import prepare
 from services.scheduling import Claim
+from services.store import measurements
 from services.store.models import Device, Job, Measurement
 from tests.desk import GB, MB, Desk, Events, ago, gpu, slot
 
@@ -170,38 +172,45 @@ def test_no_plan_comes_twice_and_every_series_of_failures_ends(desk: Desk) -> No
     assert len({str(plan) for plan in plans}) == len(plans) == job.attempts
 
 
-def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk) -> None:
-    desk.slots(4000)
+def measure(desk: Desk, sizes: Iterable[tuple[int, int]]) -> None:
+    """Micro-batches and what each came to in MB, the newest last."""
     job_id = desk.submit()
     with desk.store.transaction() as session:
-        for number in range(520):
-            session.add(
+        for micro_batch, peak in sizes:
+            measurements.add(
+                session,
                 Measurement(
-                    job_id=job_id, attempt=1, model="efficientdet_d0", precision="float32", micro_batch=8,
+                    job_id=job_id, attempt=1, model="efficientdet_d0", precision="float32", micro_batch=micro_batch,
                     accumulation=1, height=256, width=256, device_kind="cpu", software="test",
-                    peak_bytes=(600 if number < 20 else 700) * MB, complete=True, created_at=ago(0),
-                )
+                    peak_bytes=peak * MB, complete=True, created_at=ago(0),
+                ),
             )  # fmt: skip
+
+
+def test_of_one_plan_the_newest_measurements_count(desk: Desk) -> None:
+    desk.slots(4000)
+    measure(desk, [(8, 600)] * 20 + [(8, 700)] * 10)
     found = first(desk)
     assert isinstance(found.decision, Decision)
     assert found.decision.prediction.bytes == pytest.approx(700 * MB, rel=0.01)
+    assert len(desk.measurements()) == 30, "the others are kept"
 
 
 def test_a_plan_that_is_repeated_without_end_does_not_hide_what_others_have_measured(desk: Desk) -> None:
     desk.slots(4000)
-    job_id = desk.submit()
-    with desk.store.transaction() as session:
-        for number in range(520):
-            session.add(
-                Measurement(
-                    job_id=job_id, attempt=1, model="efficientdet_d0", precision="float32",
-                    micro_batch=8 if number else 1, accumulation=1, height=256, width=256, device_kind="cpu",
-                    software="test", peak_bytes=(1900 if number else 500) * MB, complete=True, created_at=ago(0),
-                )
-            )  # fmt: skip
+    measure(desk, [(1, 500)] + [(8, 1900)] * 30)
     found = first(desk)
     assert isinstance(found.decision, Decision)
     assert found.decision.prediction.points == 8 + 1
+
+
+def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurements, "_LATEST", 3)
+    desk.slots(4000)
+    measure(desk, [(size, 500 + 10 * size) for size in range(1, 7)])
+    found = first(desk)
+    assert isinstance(found.decision, Decision)
+    assert found.decision.prediction.points == 3
 
 
 def test_rooms_know_what_is_free_and_what_is_printed_on_them(desk: Desk) -> None:
