@@ -3,11 +3,23 @@
 import tarfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 __all__ = ["ArchiveError", "unpack"]
 
 _MOST_ENTRIES = 20_000
+# How long tarfile takes for one grows with the square of its length until Python 3.11.10 (CVE-2024-6232).
+_LONGEST_HEADER = 2**12
+_HEADERS = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
+_LONGEST_NAME = 255  # bytes, on every file system there is
 _CHUNK = 2**20
+_GZIP = b"\x1f\x8b"
 
 
 class ArchiveError(ValueError):
@@ -21,32 +33,64 @@ def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[st
     out, wanted or not: a small archive may hold a great many zeros.
     """
     found: list[Path] = []
-    left = most_bytes
     try:
-        with tarfile.open(archive, "r|*") as tar:
-            for count, entry in enumerate(tar, 1):
-                if count > _MOST_ENTRIES:
-                    raise ArchiveError(f"has more than {_MOST_ENTRIES:,} files")
+        with _Tar.open(archive, _mode(archive)) as tar:
+            for entry in tar:
                 _check(entry)
-                left -= entry.size
-                if left < 0:
+                if entry.offset_data + entry.size > most_bytes:  # with all headers until there
                     raise ArchiveError(f"holds more than {most_bytes // 2**20} MB")
                 name = PurePosixPath(entry.name).name
                 if entry.isfile() and is_wanted(name):
                     found.append(_copy(tar, entry, folder / name))
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (tarfile.TarError, EOFError, ValueError) as error:
         if isinstance(error, ArchiveError):
             raise
         raise ArchiveError(f"cannot be read as a tar: {error}") from None
+    except RecursionError:
+        raise ArchiveError("cannot be read as a tar: headers without end") from None
     return found
+
+
+def _mode(archive: Path) -> Any:
+    """Not `r|*`: what unpacks xz takes as much memory as the archive asks for."""
+    with archive.open("rb") as file:
+        return "r|gz" if file.read(len(_GZIP)) == _GZIP else "r|"
+
+
+class _Entry(tarfile.TarInfo):
+    """Refuses what tarfile would take in before anybody sees the entry, and which a few KB can hold a GB of."""
+
+    def _proc_member(self, tar: "_Tar") -> Any:
+        tar.seen += 1
+        if tar.seen > _MOST_ENTRIES:
+            raise ArchiveError(f"has more than {_MOST_ENTRIES:,} files")
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            raise _not_a_file(self.name)
+        if self.type in _HEADERS and self.size > _LONGEST_HEADER:
+            raise ArchiveError(f"has a header of {self.size:,} bytes, and {_LONGEST_HEADER:,} are the limit")
+        return super()._proc_member(tar)  # type: ignore[misc]
+
+    def _proc_gnusparse_10(self, *_: object) -> None:
+        raise _not_a_file(self.name)
+
+
+class _Tar(tarfile.TarFile):
+    tarinfo = _Entry
+    seen = 0  # entries, and headers that say more about one
 
 
 def _check(entry: tarfile.TarInfo) -> None:
     parts = PurePosixPath(entry.name).parts
-    if entry.name.startswith("/") or ".." in parts or "\0" in entry.name:
+    if not entry.name.isprintable() or any(len(part.encode()) > _LONGEST_NAME for part in parts):
+        raise ArchiveError(f"{entry.name[:80]!r}: is not a name that every file system keeps")
+    if entry.name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{entry.name!r}: names lead downwards, from where the archive is unpacked")
     if not (entry.isfile() or entry.isdir()) or entry.size < 0 or entry.issparse():
-        raise ArchiveError(f"{entry.name!r}: is neither a file nor a folder; links are not followed")
+        raise _not_a_file(entry.name)
+
+
+def _not_a_file(name: str) -> ArchiveError:
+    return ArchiveError(f"{name!r}: is neither a file nor a folder; links are not followed")
 
 
 def _copy(tar: tarfile.TarFile, entry: tarfile.TarInfo, place: Path) -> Path:

@@ -1,6 +1,7 @@
 """Datasets and checkpoints that somebody sends: an archive that lies on disk becomes what jobs can name, or nothing."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -28,7 +29,7 @@ __all__ = ["Upload", "add_checkpoint", "add_dataset", "place_for", "require_spac
 _MB = 2**20
 _PREFIX = ".upload-"
 _OLD_S = 86_400
-_CHECKPOINT = re.compile(r"(?P<name>(?:model\.)?ckpt[A-Za-z0-9._-]*)\.(?:index|data-\d{5}-of-(?P<shards>\d{5}))")
+_CHECKPOINT = re.compile(r"(?P<name>(?:model\.)?ckpt[A-Za-z0-9._-]*)\.(?:index|data-[0-9]{5}-of-(?P<shards>[0-9]{5}))")
 
 
 @dataclass(frozen=True)
@@ -176,3 +177,7 @@ def _unpacked(settings: Settings, upload: Upload, taken: _Taken) -> dict[str, An
         # Where it was unpacked is of no use to whoever sent it.
         lines = str(error).replace(f"{folder}{os.sep}", "").splitlines()
         raise Invalid([Fault("archive", line) for line in lines]) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise NoSpace("the disk became full while the archive was unpacked; nothing was added") from None

@@ -1,6 +1,7 @@
 """Datasets and checkpoints that are sent as archives."""
 
 import dataclasses
+import errno
 import io
 import tarfile
 from pathlib import Path
@@ -133,6 +134,17 @@ def test_where_the_disk_is_full_nothing_is_taken(
     service: Service, records: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     object.__setattr__(service.settings, "min_free_disk_mb", 10**9)
+    expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 507, "no_space")
+    assert left_over(service) == []
+
+
+def test_a_disk_that_fills_up_while_unpacking_is_told(
+    service: Service, records: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("services.archives._copy", full)
     expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 507, "no_space")
     assert left_over(service) == []
 

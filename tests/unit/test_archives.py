@@ -3,6 +3,7 @@
 import gzip
 import io
 import tarfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +101,56 @@ def test_what_is_no_whole_archive_is_refused(tmp_path: Path, folder: Path, spoil
     archive.write_bytes(spoil(archive.read_bytes()))
     with pytest.raises(ArchiveError, match="cannot be read as a tar"):
         unpack(archive, folder, MB, everything)
+
+
+def header(kind: bytes, data: bytes, size: int | None = None, name: str = "h") -> bytes:
+    """A block that says more about the entry after it."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size = kind, len(data) if size is None else size
+    return entry.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
+
+
+SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "problem"),
+    [
+        (header(tarfile.XHDTYPE, b"1" * 2**20), "has a header of 1,048,576 bytes"),
+        (header(tarfile.XGLTYPE, b"", size=2**32), "has a header of 4,294,967,296 bytes"),
+        (header(tarfile.GNUTYPE_LONGNAME, b"", size=2**32), "has a header of 4,294,967,296 bytes"),
+        (header(tarfile.XHDTYPE, b"11 path=abc\n") * 1000, "headers without end"),
+        (header(tarfile.GNUTYPE_LONGNAME, b"abc") * 1000, "headers without end"),
+        (header(tarfile.GNUTYPE_SPARSE, b""), "neither a file nor a folder"),
+        (header(tarfile.XHDTYPE, SPARSE) + header(tarfile.REGTYPE, b"9999999\n" + b"1\n" * 2**18), "neither a file"),
+    ],
+    ids=["slow", "large", "long name", "chain", "chain of names", "sparse", "sparse in pax"],
+)
+def test_headers_are_bounded_before_they_are_read(tmp_path: Path, folder: Path, blocks: bytes, problem: str) -> None:
+    archive = tmp_path / "a.tgz"
+    archive.write_bytes(gzip.compress(blocks + header(tarfile.REGTYPE, b"data") + bytes(1024)))
+    before = time.process_time()
+    with pytest.raises(ArchiveError, match=problem):
+        unpack(archive, folder, MB, everything)
+    assert time.process_time() - before < 2  # 1 MB of digits would take an hour
+
+
+def test_headers_count_as_what_an_archive_holds(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.archives._MOST_ENTRIES", 5)
+    pair = header(tarfile.XGLTYPE, b"11 path=abc\n") + header(tarfile.REGTYPE, b"data")
+    (tmp_path / "a.tar").write_bytes(pair * 3 + bytes(1024))
+    with pytest.raises(ArchiveError, match="more than 5 files"):
+        unpack(tmp_path / "a.tar", folder, MB, lambda name: False)
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\nb", "a\x1b[31m", "n" * 256])
+def test_a_name_that_cannot_be_shown_or_kept_is_refused(tmp_path: Path, folder: Path, name: str) -> None:
+    with pytest.raises(ArchiveError, match="not a name that every file system keeps") as refused:
+        unpack(tarred(tmp_path / "a.tar", file(name), file(f"again/{name}")), folder, MB, everything)
+    assert str(refused.value).isprintable()
+    assert str(tmp_path) not in str(refused.value)
+
+
+def test_only_gzip_is_unpacked(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(ArchiveError, match="cannot be read as a tar"):
+        unpack(tarred(tmp_path / "a.tar", file("one"), mode="w:xz"), folder, MB, everything)
