@@ -84,6 +84,8 @@ def test_who_waits_is_told_when_a_device_may_be_free(service: Service, page: Pag
     waiting = service.submit()
     expect(row(page, waiting)).to_contain_text("next in line")
     expect(row(page, waiting)).to_contain_text(re.compile(r"in about \d+ s"))  # as soon as the pace is known
+    page.goto(f"/jobs/{waiting}")
+    expect(page.locator("#now")).to_contain_text(re.compile(r"next in line, to start in about \d+ s"))
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/devices/none"])

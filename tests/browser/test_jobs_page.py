@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
@@ -48,6 +48,47 @@ def test_jobs_come_wait_move_up_and_are_cancelled_together_without_a_reload(serv
     expect(page.locator("#bulk")).to_be_hidden()
     assert page.evaluate("window.here")
     assert {service.job(job)["state"] for job in (*running, *waiting)} == {"cancelled"}
+
+
+def test_chosen_jobs_are_compared_and_only_those_that_have_not_ended_are_cancelled(
+    service: Service, open_tab: Tab
+) -> None:
+    ended, paused = service.made(name="ended"), service.made(name="paused", state="paused")
+    page = open_tab(service, viewport={"width": 375, "height": 700})
+    row(page, ended).get_by_role("checkbox").check()
+    expect(page.get_by_role("button", name="Compare")).to_be_disabled()
+    expect(page.locator("#cancel")).to_be_hidden()
+    row(page, paused).get_by_role("checkbox").check()
+    bar = page.locator("#bulk").bounding_box()
+    assert bar is not None
+    assert bar["x"] >= 0
+    assert bar["x"] + bar["width"] <= 375
+
+    page.get_by_role("button", name="Cancel 1 of them").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel them").click()
+    expect(state(page, paused)).to_have_text("cancelled")
+    assert service.job(ended)["state"] == "succeeded"
+
+    for job in (ended, paused):
+        row(page, job).get_by_role("checkbox").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page).to_have_url(re.compile(rf"/compare\?jobs={ended}%2C{paused}$"))
+
+
+def test_a_long_name_of_an_owner_leaves_room_on_a_phone(service: Service, open_tab: Tab) -> None:
+    job = service.made(name="shapes, first try")
+    page = open_tab(service, viewport={"width": 375, "height": 700})
+    name = row(page, job).get_by_role("link")
+    expect(name).to_be_visible()
+    page.route("**/v1/jobs?*", rename_owners)
+    page.reload()
+    expect(row(page, job).locator("td.owner")).to_contain_text("a-very-long")
+    assert name.evaluate("link => link.scrollWidth <= link.clientWidth")
+
+
+def rename_owners(route: Route) -> None:
+    found = route.fetch().json()
+    route.fulfill(json={**found, "items": [{**job, "owner": "a-very-long-name-" * 4} for job in found["items"]]})
 
 
 def test_filters_are_in_the_url_and_survive_a_reload(service: Service, page: Page) -> None:

@@ -2,21 +2,23 @@
 import { get, post, whoami } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
-import { plural } from "./format.js";
+import { duration, plural } from "./format.js";
 import { confirmed, doing, tabs, toast } from "./frame.js";
 import { diagnosisWords, pill } from "./parts.js";
+import { place, wait } from "./standing.js";
 import { edit, editButton, showFacts, showProgress } from "./summary.js";
 import { showTimeline } from "./timeline.js";
 
 const root = $("#job");
 const id = Number(root.dataset.job);
-const state = { job: null, attempts: [] };
+const state = { job: null, attempts: [], devices: [] };
 let me = null;
 
 async function load() {
   try {
     const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
-    Object.assign(state, { job, attempts: attempts.items });
+    const devices = job.state === "queued" ? (await get("/v1/devices")).items : [];
+    Object.assign(state, { job, attempts: attempts.items, devices });
     me = who;
     $("#problem").hidden = true;
     show();
@@ -55,9 +57,10 @@ function sentence(job, attempts) {
       return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `, and is asked to ${job.stopping}` : ""}${earlier}.`;
     }
     case "queued": {
-      const place = job.queue_position ? (job.queue_position === 1 ? "next in line" : `${job.queue_position}. in line`) : "waiting";
+      const about = wait(job, state.devices);
+      const when = about === undefined ? "" : `, to start in about ${duration(about)}`;
       const why = job.reason ? `: ${job.reason}` : "";
-      return last ? `Attempt ${job.attempts + 1} is ${place}${why}; ${because(last)}.` : `It is ${place}${why}.`;
+      return `${last ? `Attempt ${job.attempts + 1}` : "It"} ${job.queue_position ? `is ${place(job)}` : "waits"}${when}${why}${last ? `; ${because(last)}` : ""}.`;
     }
     case "paused": return `Paused at step ${job.progress.step} of ${job.progress.steps}; what it has saved is kept.`;
     case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${last.device.name}` : ""}${earlier}.`;

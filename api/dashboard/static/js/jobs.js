@@ -10,11 +10,12 @@ import { progressOf, trouble, waits } from "./standing.js";
 import { showStrip } from "./strip.js";
 
 const PAGE = 50;
+const COMPARED = 5; // at most
 const STATES = ["running", "queued", "paused", "failed", "succeeded", "cancelled"];
 const filters = $("#filters");
 const { q, owner } = filters.elements;
 const states = new Set();
-const chosen = new Set();
+const chosen = new Map(); // number: job, also of those that the filters hide by now
 let shown = [];
 let next = null; // the cursor behind them
 let current = null;
@@ -144,7 +145,7 @@ const STOPPING = { cancel: "cancelling", pause: "pausing" };
 function makeRow(job) {
   const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map((name) => h("td", { class: name }));
   const row = h("tr", {}, cells);
-  row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job.id, event.target.checked) }));
+  row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job, event.target.checked) }));
   row.addEventListener("click", (event) => {
     if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
     if (event.ctrlKey || event.metaKey) open(`/jobs/${job.id}`, "_blank");
@@ -160,8 +161,7 @@ function updateRow(row, job) {
   const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
   const [why, whole, kind] = trouble(job);
   const on = devices.find((one) => one.job?.id === job.id);
-  if (!canCancel(job)) chosen.delete(job.id);
-  box.firstChild.disabled = !canCancel(job);
+  if (chosen.has(job.id)) chosen.set(job.id, job);
   box.firstChild.checked = chosen.has(job.id);
   put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
   put(name, h("span", { class: "title" }, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`)), why ? line(why, `why ${kind}`, whole) : null);
@@ -175,23 +175,27 @@ function updateRow(row, job) {
   row.classList.toggle("current", job.id === current);
 }
 
-// --- choosing and cancelling ----------------------------------------------------------------------------------------
-function choose(id, is) {
-  if (is) chosen.add(id);
-  else chosen.delete(id);
+// --- choosing, comparing and cancelling -------------------------------------------------------------------------------
+function choose(job, is) {
+  if (is) chosen.set(job.id, job);
+  else chosen.delete(job.id);
   showChosen();
 }
+const toCancel = () => [...chosen.values()].filter(canCancel);
+
 function showChosen() {
   $("#bulk").hidden = !chosen.size;
   say($("#chosen"), `${plural(chosen.size, "job")} chosen`);
+  $("#compare").disabled = chosen.size < 2 || chosen.size > COMPARED;
+  const open = toCancel().length;
+  $("#cancel").hidden = !open;
+  say($("#cancel"), open === chosen.size ? "Cancel them" : `Cancel ${open} of them`);
   for (const row of $$("#rows tr")) {
     const is = chosen.has(Number(row.dataset.key));
     row.classList.toggle("selected", is);
     row.cells[0].firstChild.checked = is;
   }
-  const open = shown.filter(canCancel);
-  $("#all").disabled = !open.length;
-  $("#all").checked = open.length > 0 && open.every((job) => chosen.has(job.id));
+  $("#all").checked = shown.length > 0 && shown.every((job) => chosen.has(job.id));
   $("#all").indeterminate = chosen.size > 0 && !$("#all").checked;
 }
 function chooseNone() {
@@ -199,11 +203,12 @@ function chooseNone() {
   showChosen();
 }
 $("#all").addEventListener("change", (event) => {
-  for (const job of shown.filter(canCancel)) choose(job.id, event.target.checked);
+  for (const job of shown) choose(job, event.target.checked);
 });
 $("#none").addEventListener("click", chooseNone);
+$("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].sort((one, other) => one - other).join(",") })}`));
 $("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
-  const ids = [...chosen];
+  const ids = toCancel().map((job) => job.id);
   if (!(await confirmed(`Cancel ${plural(ids.length, "job")}? What they have saved stays.`, "Cancel them"))) return;
   const results = await Promise.allSettled(ids.map((id) => post(`/v1/jobs/${id}/cancel`)));
   const failed = results.filter((result) => result.status === "rejected");
@@ -230,7 +235,7 @@ onKeys({
   "Enter": ["open it", () => current && location.assign(`/jobs/${current}`)],
   "x": ["choose it", () => {
     const job = shown.find((one) => one.id === current);
-    if (job && canCancel(job)) choose(job.id, !chosen.has(job.id));
+    if (job) choose(job, !chosen.has(job.id));
   }],
   "Escape": ["choose none", chooseNone],
 });

@@ -6,7 +6,7 @@ import { diagnosisWords } from "./parts.js";
 /** [short, whole, kind]: the line under a job's name; short is empty where there is nothing to say. */
 export function trouble(job) {
   if (job.state === "failed") return [job.reason ?? "failed", job.reason ?? "", "bad"];
-  if (job.state === "queued" && job.reason) return [job.reason, job.reason, ""];
+  if (job.state === "queued" && job.reason) return [job.reason.replace(/ \([^)]*\)/, ""), job.reason, ""]; // which one exactly is for who asks
   const changes = shrunk(job.asked, job.plan).join(", ");
   if (job.setback) {
     const { attempt, diagnosis, followed_by } = job.setback;
@@ -34,12 +34,16 @@ export function waits(job, devices) {
     about === undefined ? null : h("span", { class: "one-line small muted", title: "When so many of the jobs that run now have ended, at the pace they have" }, `in about ${duration(about)}`));
 }
 
-const place = ({ queue_position: position }) => (position === 1 ? "next in line" : position ? `${ordinal(position)} in line` : "waits");
+export const place = ({ queue_position: position }) => (position === 1 ? "next in line" : position ? `${ordinal(position)} in line` : "waits");
 
-function wait(job, devices) {
-  const isBusy = devices.every((device) => device.job || device.problem || !device.is_present);
-  const left = devices.map((device) => device.job?.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).sort((a, b) => a - b);
-  return isBusy && !job.reason ? left[job.queue_position - 1] : undefined;
+/** Of the devices that are large enough for it; unknown where one of these is free, or something else is waited for. */
+export function wait(job, devices) {
+  if (job.reason && !job.reason.includes(", busy with ")) return undefined;
+  const least = job.attempts || job.policy.plan_ahead ? job.predicted?.high_bytes ?? 0 : 0;
+  const large = devices.filter((device) => device.is_present && !device.problem && device.total_bytes >= least);
+  if (large.some((device) => !device.job)) return undefined;
+  const left = large.map((device) => device.job.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).sort((a, b) => a - b);
+  return left[job.queue_position - 1];
 }
 
 /** A bar, and under it steps of how many and how long it will still take. */

@@ -33,7 +33,7 @@ export function showFacts(root, state, may, reload) {
   const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
   if (root.querySelector(".editing")) return; // nothing moves under the hands of one who writes
   put(root,
-    fact("Owner", job.owner), fact("Dataset", job.dataset), fact("Device", device ?? "–"),
+    fact("Owner", h("span", { class: "one-line", title: job.owner }, job.owner)), fact("Dataset", job.dataset), fact("Device", device ?? "–"),
     fact("Priority", String(job.priority), may && !isOver ? editButton("priority") : null),
     fact("Submitted", time(job.created_at)),
     fact(job.finished_at ? "Finished" : "Started", time(job.finished_at ?? job.started_at), took ? h("span", { class: "muted" }, ` ${took}`) : null),
