@@ -43,6 +43,9 @@ def test_an_attempt_shows_its_memory_and_the_line_that_it_failed_by(
     first = page.locator("#attempt-1")
     expect(first.get_by_role("img")).to_have_attribute("aria-label", re.compile("predicted .* limit 1000 MB"))
     expect(first).to_contain_text("too large for the device")
+    expect(page.locator("#now")).to_contain_text(
+        re.compile(r"in 2 attempts on Slot \d; attempt 1 ran out of memory at batch 8")
+    )
 
     first.get_by_role("link", name="2", exact=True).click()
 

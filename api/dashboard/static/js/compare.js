@@ -2,7 +2,7 @@
 import { get, query } from "./api.js";
 import { $, h, keyed, put, say } from "./dom.js";
 import { bytes, duration, figure, size } from "./format.js";
-import { pill } from "./parts.js";
+import { labelOf, pill } from "./parts.js";
 import { ChartGrid, GROUPS, colour, onTheme, plotly, traces } from "./plots.js";
 
 const MOST = 5;
@@ -122,14 +122,14 @@ function showChosen() {
 // --- what differs -----------------------------------------------------------------------------------------------------
 const last = (job, name) => job.metrics.filter((series) => series.name === name).flatMap((series) => series.mean).at(-1) ?? null;
 const seconds = (job) => (job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null);
-/** [name, value, how it is shown, which is best] */
+/** [name, value, how it is shown, which is best, of the jobs that succeeded] */
 const ROWS = [
   ["State", (job) => job.state], ["mAP", (job) => last(job, NAMES[1]), figure, Math.max], ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, Math.max],
   ["Total loss, last", (job) => last(job, NAMES[0]), figure, Math.min], ["Images a second", (job) => last(job, "images_per_s"), figure, Math.max],
   ["Peak memory", (job) => job.tries.at(-1)?.measured_peak_bytes ?? null, bytes, Math.min], ["Time", seconds, duration, Math.min], ["Attempts", (job) => job.attempts, String, Math.min],
   ["Owner", (job) => job.owner], ["Dataset", (job) => job.dataset], ["Model", (job) => job.plan.model], ["Image size", (job) => size(job.plan.image_size)],
   ["Batch", (job) => job.plan.batch_size], ["Micro-batch", (job) => job.plan.micro_batch], ["Precision", (job) => job.plan.precision], ["Steps", (job) => job.plan.steps],
-  ["Learning rate", (job) => job.plan.learning_rate, (value) => String(Number(value.toPrecision(4)))], ["Proposals", (job) => job.plan.proposals], ["Device", (job) => job.tries.at(-1)?.device.name ?? null],
+  ["Learning rate", (job) => job.plan.learning_rate, (value) => String(Number(value.toPrecision(4)))], ["Proposals", (job) => job.plan.proposals], ["Device", (job) => job.tries.at(-1)?.device ?? null, (device) => `${labelOf(device)}, ${device.name}`],
   ["Reason", (job) => job.reason],
 ];
 $("#only").addEventListener("change", showTable);
@@ -142,13 +142,15 @@ function showTable() {
     const known = values.filter((one) => one !== null && one !== undefined);
     const texts = values.map((one) => (one === null || one === undefined ? "–" : words(one)));
     const differs = new Set(texts).size > 1;
-    const top = best && differs && known.length > 1 ? words(best(...known)) : null;
-    return { name, differs, isKnown: known.length > 0, cells: texts.map((text) => ({ text, best: text === top })) };
+    const finished = values.filter((one, at) => known.includes(one) && jobs[at].state === "succeeded");
+    const top = best && new Set(finished.map(words)).size > 1 ? words(best(...finished)) : null;
+    return { name, differs, isKnown: known.length > 0, cells: texts.map((text, at) => ({ text, best: text === top && jobs[at].state === "succeeded" })) };
   }).filter((row) => row.isKnown && (row.differs || !$("#only").checked));
+  $("#table").style.setProperty("--jobs", jobs.length);
   put($("#table"), h("caption", { class: "visually-hidden" }, "The jobs side by side"),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Setting")), jobs.map((job) => h("th", { scope: "col" }, `${job.name} #${job.id}`)))),
     h("tbody", {}, rows.map((row) => h("tr", { class: row.differs ? "" : "same" }, h("th", { scope: "row" }, row.name),
-      row.cells.map((cell) => h("td", { class: cell.best ? "best" : "" }, cell.text, cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null))))));
+      row.cells.map((cell) => h("td", { class: cell.best ? "best" : "", title: cell.text }, h("span", {}, cell.text), cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null))))));
   $("#same").hidden = rows.length > 0;
 }
 

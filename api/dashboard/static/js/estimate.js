@@ -2,7 +2,7 @@
 import { $, h, put } from "./dom.js";
 import { bytes, plural } from "./format.js";
 import { gauge, reach } from "./gauge.js";
-import { pill } from "./parts.js";
+import { labelOf, pill } from "./parts.js";
 import { planPills, settings } from "./plan.js";
 
 const SOURCES = { measured: "measured here", scaled: "scaled from what was measured here", catalogue: "from the catalogue: nothing of this model was measured here yet" };
@@ -37,7 +37,7 @@ function verdict(found, plan) {
 function devices(found) {
   const scale = Math.max(...found.devices.map((one) => reach({ limit: one.total_bytes, predicted: one.predicted })));
   return h("ul", { class: "estimate-devices" }, found.devices.map((one) => h("li", {},
-    h("div", { class: "row" }, h("strong", {}, one.name), one.fits ? pill(one.fits_now ? "fits" : "fits when it is free", one.fits_now ? "free" : "warn") : pill("does not fit", "failed")),
+    h("div", { class: "row" }, h("span", { title: one.id }, h("strong", {}, labelOf(one)), h("span", { class: "muted" }, ` ${one.name}`)), one.fits ? pill(one.fits_now ? "fits" : "fits when it is free", one.fits_now ? "free" : "warn") : pill("does not fit", "failed")),
     gauge({ limit: one.total_bytes, limitWords: "has", predicted: one.predicted, taken: one.total_bytes - one.free_bytes, scale }))));
 }
 
@@ -57,7 +57,7 @@ function ladder(rungs, devices) {
   const shown = planned < 0 && fitting < 0 ? rungs.length : Math.max(planned, fitting) + 1;
   const hidden = rungs.length - shown;
   const scale = Math.max(...rungs.map((rung) => rung.predicted.high_bytes), ...devices.map((one) => one.total_bytes)) * 1.02;
-  const names = new Map(devices.map((one) => [one.id, one.name]));
+  const names = new Map(devices.map((one) => [one.id, labelOf(one)]));
   const row = (rung, index) => h("tr", { class: rung.isPlan ? "planned" : "", "aria-current": rung.isPlan ? "step" : null },
     h("td", { class: "number" }, String(index + 1)),
     h("td", {}, index === 0 ? h("span", { class: "muted" }, "as asked") : steps(rung.plan, rungs[index - 1].plan), rung.isPlan ? pill("starts here", "running") : null),
@@ -85,7 +85,7 @@ function bar(predicted, devices, scale) {
   };
   return h("span", { class: "small-bar", "aria-hidden": "true" },
     at(h("span", { class: "sure" }), 0, predicted.low_bytes), at(h("span", { class: "maybe" }), predicted.low_bytes, predicted.high_bytes),
-    devices.map((one) => at(h("span", { class: "line", title: one.name }), one.total_bytes)));
+    devices.map((one) => at(h("span", { class: "line", title: labelOf(one) }), one.total_bytes)));
 }
 
 function fits(rung, names) {

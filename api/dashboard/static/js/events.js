@@ -35,6 +35,9 @@ function open() {
     });
   }
 }
+// A stream that nobody ends may say nothing for minutes after the network has gone.
+addEventListener("offline", () => show("offline"));
+addEventListener("online", () => show(source?.readyState === EventSource.OPEN ? "live" : "lost"));
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", (event) => {
   if (!event.persisted || !source) return;

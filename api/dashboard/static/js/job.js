@@ -4,7 +4,7 @@ import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
 import { duration, plural } from "./format.js";
 import { confirmed, doing, tabs, toast } from "./frame.js";
-import { diagnosisWords, pill } from "./parts.js";
+import { diagnosisWords, labelOf, pill } from "./parts.js";
 import { place, wait } from "./standing.js";
 import { edit, editButton, showFacts, showProgress } from "./summary.js";
 import { showTimeline } from "./timeline.js";
@@ -53,7 +53,7 @@ function sentence(job, attempts) {
   const earlier = before ? `; ${because(before)}` : "";
   switch (job.state) {
     case "running": {
-      const doing = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${last.device.name}` : "starting";
+      const doing = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}` : "starting";
       return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `, and is asked to ${job.stopping}` : ""}${earlier}.`;
     }
     case "queued": {
@@ -63,7 +63,7 @@ function sentence(job, attempts) {
       return `${last ? `Attempt ${job.attempts + 1}` : "It"} ${job.queue_position ? `is ${place(job)}` : "waits"}${when}${why}${last ? `; ${because(last)}` : ""}.`;
     }
     case "paused": return `Paused at step ${job.progress.step} of ${job.progress.steps}; what it has saved is kept.`;
-    case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${last.device.name}` : ""}${earlier}.`;
+    case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
     case "cancelled": return `Cancelled at step ${job.progress.step} of ${job.progress.steps}.`;
     default: return `Failed: ${job.reason ?? "see the last attempt"}`;
   }

@@ -7,6 +7,8 @@ export const dot = (text, kind = text) => h("span", { class: `dot ${kind}` }, te
 
 /** Short, and apart from its neighbours: cards of a host often have the same name. */
 export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slot"} ${index}`;
+/** The same of one that is known by its id, `host/gpu-1`, such as an attempt's. */
+export const labelOf = ({ id }) => id.replace(/^.*\/(gpu|cpu)-(\d+)$/, (_, kind, index) => deviceLabel({ kind, index }));
 
 /** free, leased, quarantined, busy with others, away: in words and a colour. */
 export function stateOf(device) {

@@ -3,6 +3,7 @@ import { patch } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { duration, figure, percent, time } from "./format.js";
 import { toast } from "./frame.js";
+import { labelOf } from "./parts.js";
 import { planPills } from "./plan.js";
 
 const EDITABLE = {
@@ -27,13 +28,13 @@ export function showProgress(root, job) {
 /** `may`: the one who looks may edit it. */
 export function showFacts(root, state, may, reload) {
   const { job, attempts } = state;
-  const device = attempts.at(-1)?.device.name;
+  const device = attempts.at(-1)?.device;
   const took = job.finished_at && job.started_at ? `after ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}` : null;
   const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
   const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
   if (root.querySelector(".editing")) return; // nothing moves under the hands of one who writes
   put(root,
-    fact("Owner", h("span", { class: "one-line", title: job.owner }, job.owner)), fact("Dataset", job.dataset), fact("Device", device ?? "–"),
+    fact("Owner", h("span", { class: "one-line", title: job.owner }, job.owner)), fact("Dataset", job.dataset), fact("Device", device ? h("span", { class: "one-line", title: device.id }, labelOf(device), h("span", { class: "muted" }, ` ${device.name}`)) : "–"),
     fact("Priority", String(job.priority), may && !isOver ? editButton("priority") : null),
     fact("Submitted", time(job.created_at)),
     fact(job.finished_at ? "Finished" : "Started", time(job.finished_at ?? job.started_at), took ? h("span", { class: "muted" }, ` ${took}`) : null),

@@ -52,7 +52,7 @@ function editUser(user, place) {
 }
 
 // --- audit ----------------------------------------------------------------------------------------------------------------
-const HEADS = { When: "", Who: "", What: "", On: "", Details: "" };
+const HEADS = { When: "", Who: "", What: "word", On: "", Details: "" };
 const KINDS = { "": "Everything", job: "Jobs", session: "Sessions", token: "Tokens", user: "Users", webhook: "Webhooks" };
 
 export async function audit(place) {

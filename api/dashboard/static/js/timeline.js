@@ -4,7 +4,7 @@ import { $, h, keyed, put } from "./dom.js";
 import { diffBlocks } from "./diff.js";
 import { duration, percent, plural, time } from "./format.js";
 import { gauge } from "./gauge.js";
-import { diagnosisWords, pill } from "./parts.js";
+import { diagnosisWords, labelOf, pill } from "./parts.js";
 import { planPills } from "./plan.js";
 
 const loaded = new Set(); // an attempt's changes never change
@@ -45,7 +45,7 @@ function heading(attempt, runs) {
   return [
     h("h2", {}, `Attempt ${attempt.number}`),
     pill(runs ? attempt.phase ?? "starting" : diagnosisWords(attempt.diagnosis), kind),
-    h("span", { class: "attempt-facts" }, h("span", {}, attempt.device.name), h("span", {}, steps),
+    h("span", { class: "attempt-facts" }, h("span", { title: attempt.device.id }, `${labelOf(attempt.device)}, ${attempt.device.name}`), h("span", {}, steps),
       took ? h("span", {}, took) : null, h("span", {}, time(attempt.started_at))),
   ];
 }
@@ -69,12 +69,15 @@ function end(job, attempt, next) {
   if (!attempt.ended_at || attempt.diagnosis === "completed") return [];
   const lines = attempt.finding?.evidence ?? [];
   const planned = next && next.changes.length; // and says there what and why
+  const [why, message] = [attempt.finding?.why ?? "", attempt.message ?? ""];
+  const [longer, shorter] = message.startsWith(why) ? [message, ""] : [why, why.includes(message) ? "" : message];
+  const followed = job.reason && attempt.followed_by?.endsWith(job.reason) ? null : attempt.followed_by; // said above all
   return [
-    h("p", { class: "diagnosis" }, attempt.finding?.why ?? attempt.message ?? ""),
-    attempt.finding?.why && attempt.message && !attempt.finding.why.includes(attempt.message) ? h("p", { class: "muted small wraps" }, attempt.message) : null,
+    h("p", { class: "diagnosis" }, longer),
+    shorter ? h("p", { class: "muted small wraps" }, shorter) : null,
     lines.length ? h("div", { class: "evidence" }, h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
       h("ol", {}, lines.map((line) => h("li", {}, h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)), h("code", {}, line.text))))) : null,
-    attempt.followed_by ? h("p", { class: "followed" }, planned ? [`Planned anew for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : attempt.followed_by) : null,
+    followed ? h("p", { class: "followed" }, planned ? [`Planned anew for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : followed) : null,
   ];
 }
 
