@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from services import history, storable
 from services.domain import catalogue, planner, remedies
-from services.domain.contract import AllocatorStats, DeviceKind, Outcome, Phase
+from services.domain.contract import ENOUGH_RUNS, AllocatorStats, DeviceKind, Outcome, Phase
 from services.domain.endings import Diagnosis
 from services.domain.memory import MemoryLaw, Point, Prediction
 from services.domain.plan_changes import Change
@@ -262,6 +262,7 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, 
         evaluation=evaluation,
         host_peak=storable.count(outcome.host_peak_bytes) if outcome else None,
         complete=not ran_out,
+        brief=not ran_out and _is_brief(attempt, outcome),
     )
 
 
@@ -272,10 +273,11 @@ def measurement(
     *,
     peak: int,
     complete: bool,
+    brief: bool = False,
     evaluation: int | None = None,
     host_peak: int | None = None,
 ) -> Measurement:
-    """What `attempt` has measured of `plan`; not complete: it needed at least this."""
+    """What `attempt` has measured of `plan`; not complete: it needed at least this; brief: in few steps."""
     return Measurement(
         job_id=attempt.job_id,
         attempt=attempt.number,
@@ -293,8 +295,16 @@ def measurement(
         evaluation_peak_bytes=evaluation,
         host_peak_bytes=host_peak,
         complete=complete,
+        brief=brief,
         created_at=now,
     )
+
+
+def _is_brief(attempt: Attempt, outcome: Outcome | None) -> bool:
+    """Whether so few micro-batches were computed that more of them may need more."""
+    said = storable.count(outcome.runs) if outcome else None
+    at_most = attempt.step * plan_of_job(attempt.plan).accumulation  # it may have gone on from a checkpoint
+    return (at_most if said is None else said) < ENOUGH_RUNS
 
 
 def _known(said: int | None) -> int:
@@ -333,4 +343,5 @@ def _point(row: Measurement) -> Point:
         accumulation=row.accumulation,
         evaluation_bytes=row.evaluation_peak_bytes,
         software=row.software,
+        brief=row.brief,
     )

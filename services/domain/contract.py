@@ -24,6 +24,10 @@ CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it p
 SUMMARIES_DIR = "tensorboard"  # in the job's directory
 EXPORT_DIR = "export"  # in the job's directory
 
+# Operations that are ready at once run in any order, so equal micro-batches do not peak equally, and the largest of a
+# few is lower than that of many. After this many it was seen to grow no further.
+ENOUGH_RUNS = 10
+
 
 class ContractError(ValueError):
     """A spec or an outcome that does not follow the contract; the message names the field."""
@@ -199,6 +203,7 @@ class Outcome:
     reason: Reason
     message: str
     step: int = 0  # the last step that was completed
+    runs: int | None = None  # micro-batches that this attempt computed: its peak is the largest of theirs
     saved_step: int | None = None  # the step of the newest checkpoint
     allocator: AllocatorStats = field(default_factory=AllocatorStats)
     walked_bytes: int | None = None  # the peak of a step by its graph alone, to hold against the allocator's

@@ -37,6 +37,7 @@ _PRIOR = _Spread(0.85, 1.15)  # of a model that was measured
 _EXTRAPOLATED = _Spread(0.60, 1.50)  # of one that was not
 _OTHER_PRECISION = _Spread(0.80, 1.25)  # measured, but in the other precision
 _OTHER_SOFTWARE = _Spread(0.88, 1.15)  # measured, but before TensorFlow changed
+_BRIEF = _Spread(0.96, 1.20)  # measured, but over few steps
 _MEASURED = _Spread(0.96, 1.04)  # at least: equal attempts differ by up to 4 %
 # Evaluation's boxes are one tensor of hundreds of MB, which an allocator must find in one piece: with 300 proposals
 # and FPN it failed with 10 % to spare and succeeded with 15 %.
@@ -51,7 +52,7 @@ class Source(enum.StrEnum):
     """Where a prediction comes from, the surest first."""
 
     MEASURED = "measured"  # two or more points of this model and precision
-    SCALED = "scaled"  # one point, the other precision, other software, or only that it ran out
+    SCALED = "scaled"  # one point, the other precision, other software, few steps, or only that it ran out
     CATALOGUE = "catalogue"  # nothing measured
 
 
@@ -93,6 +94,7 @@ class Point:
     accumulation: int = 1
     evaluation_bytes: int | None = None
     software: str | None = None  # None: what trains now
+    brief: bool = False  # training's peak is of few steps: more of them may need more
 
     @property
     def trained(self) -> bool:
@@ -177,8 +179,10 @@ class MemoryLaw:
         """The points in groups, the most telling last, with what a prediction from each must at least allow for."""
         same = [point for point in points if point.precision is precision]
         yield [point for point in points if point.precision is not precision], _OTHER_PRECISION
+        ours = [point for point in same if self._is_ours(point)]
         yield [point for point in same if not self._is_ours(point)], _OTHER_SOFTWARE
-        yield [point for point in same if self._is_ours(point)], None
+        yield [point for point in ours if point.brief], _BRIEF
+        yield [point for point in ours if not point.brief], None
 
     def _is_ours(self, point: Point) -> bool:
         return None in (point.software, self._software) or point.software == self._software

@@ -23,6 +23,7 @@ _PLAN = (
     Measurement.device_kind,
     Measurement.software,
     Measurement.complete,
+    Measurement.brief,
 )
 _IN_USE = Measurement.superseded_at.is_(None)
 

@@ -299,8 +299,8 @@ class MetricBlock(Base):
 
 
 class Measurement(Base):
-    """Memory that an attempt really needed. Not complete: it ran out, and the last peak is a lower bound. Superseded:
-    of the same plan there are enough newer ones."""
+    """Memory that an attempt really needed. Not complete: it ran out, and the last peak is a lower bound. Brief: it
+    is training's peak of few steps. Superseded: of the same plan there are enough newer ones."""
 
     __tablename__ = "measurements"
     __table_args__ = (
@@ -331,6 +331,7 @@ class Measurement(Base):
     evaluation_peak_bytes: Mapped[int | None]
     host_peak_bytes: Mapped[int | None]
     complete: Mapped[bool]
+    brief: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
     created_at: Mapped[datetime.datetime]
     superseded_at: Mapped[datetime.datetime | None]
 

@@ -330,12 +330,30 @@ def test_an_attempt_that_trained_is_a_measurement(desk: Desk, running: Claim) ->
     assert (row.device_kind, row.precision) == ("cpu", "float32")
 
 
+@pytest.mark.parametrize(
+    ("step", "runs", "is_brief"),
+    [(9, 9, True), (10, 10, False), (509, 9, True), (5, 20, False), (9, None, True), (10, None, False)],
+)
+def test_one_of_few_steps_says_so(desk: Desk, running: Claim, step: int, runs: int | None, is_brief: bool) -> None:
+    """Of those of this attempt, wherever it went on from, and in micro-batches."""
+    train(desk, running, 1, peak=700 * MB)
+    desk.end(running, Reason.STOPPED, step=step, runs=runs, allocator=AllocatorStats(peak=800 * MB))
+    assert [row.brief for row in desk.measurements()] == [is_brief]
+
+
+def test_one_that_died_without_a_word_is_brief_by_the_steps_that_were_seen(desk: Desk, running: Claim) -> None:
+    train(desk, running, 1, 2, peak=700 * MB)
+    desk.conclude(running, desk.left(running, -9))
+    assert [row.brief for row in desk.measurements()] == [True]
+
+
 def test_one_that_ran_out_is_a_lower_bound_above_what_there_was(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     desk.ran_out(claim, in_use=900 * MB, requested=300 * MB)
     [row] = desk.measurements()
     assert (row.peak_bytes, row.evaluation_peak_bytes, row.complete) == (1200 * MB, None, False)
+    assert not row.brief, "a bound is one however early it was met"
 
 
 def test_one_that_died_of_it_without_a_word_needed_more_than_there_was(desk: Desk) -> None:

@@ -409,3 +409,32 @@ def test_a_low_peak_proves_less_than_a_high_one():
     )
     assert prediction.bytes > (short + long) / 2
     assert prediction.high > long
+
+
+def brief(plan, peak):
+    return dataclasses.replace(Point.of(plan, peak), brief=True)
+
+
+def test_what_few_steps_came_to_is_the_figure_and_many_may_need_more():
+    """EfficientDet-D0, 256², two images: after two steps, and after forty."""
+    short, long = 467 * 10**6, 539 * 10**6
+    scale = short / MemoryLaw().predict(alone(2)).bytes
+    for sizes in ((2,), (2, 4)):
+        points = [brief(alone(size), round(scale * MemoryLaw().predict(alone(size)).bytes)) for size in sizes]
+        prediction = MemoryLaw(points).predict(alone(2))
+        assert prediction.bytes == pytest.approx(short, rel=0.02)
+        assert prediction.high > long
+        assert prediction.source == "scaled"
+
+
+def test_where_many_steps_were_looked_at_few_say_nothing():
+    short, long = 475 * 10**6, 539 * 10**6
+    prediction = MemoryLaw([*[brief(alone(2), short)] * 5, Point.of(alone(2), long)]).predict(alone(2))
+    assert prediction.bytes == pytest.approx(long, abs=2)
+    assert prediction.points == 1
+
+
+def test_what_ran_out_is_a_bound_beside_any_number_of_steps():
+    bound = Point.of(alone(4), 2 * GB, complete=False)
+    for known in (brief(alone(2), 500 * 10**6), Point.of(alone(2), 500 * 10**6)):
+        assert MemoryLaw([known, bound]).predict(alone(4)).bytes >= 2 * GB

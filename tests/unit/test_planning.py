@@ -172,7 +172,7 @@ def test_no_plan_comes_twice_and_every_series_of_failures_ends(desk: Desk) -> No
     assert len({str(plan) for plan in plans}) == len(plans) == job.attempts
 
 
-def measure(desk: Desk, sizes: Iterable[tuple[int, int]]) -> None:
+def measure(desk: Desk, sizes: Iterable[tuple[int, int]], *, brief: bool = False) -> None:
     """Micro-batches and what each came to in MB, the newest last."""
     job_id = desk.submit()
     with desk.store.transaction() as session:
@@ -182,7 +182,7 @@ def measure(desk: Desk, sizes: Iterable[tuple[int, int]]) -> None:
                 Measurement(
                     job_id=job_id, attempt=1, model="efficientdet_d0", precision="float32", micro_batch=micro_batch,
                     accumulation=1, height=256, width=256, device_kind="cpu", software="test",
-                    peak_bytes=peak * MB, complete=True, created_at=ago(0),
+                    peak_bytes=peak * MB, complete=True, brief=brief, created_at=ago(0),
                 ),
             )  # fmt: skip
 
@@ -202,6 +202,13 @@ def test_a_plan_that_is_repeated_without_end_does_not_hide_what_others_have_meas
     found = first(desk)
     assert isinstance(found.decision, Decision)
     assert found.decision.prediction.points == 8 + 1
+
+
+def test_many_short_attempts_do_not_hide_a_long_one(desk: Desk) -> None:
+    desk.slots(4000)
+    measure(desk, [(8, 1700)])
+    measure(desk, [(8, 1500)] * 30, brief=True)
+    assert [row.peak_bytes for row in desk.measurements() if row.superseded_at is None] == [1700 * MB, *[1500 * MB] * 8]
 
 
 def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,7 @@ def test_the_owner_who_forbids_the_lever_or_planning_gets_none() -> None:
 def test_what_was_measured_as_it_is_needs_none() -> None:
     assert choices(points=[Point.of(PLAN, 480 * MB, evaluation_bytes=200 * MB)]) is None
     assert choices(points=[Point.of(PLAN, 480 * MB, complete=False)]) is not None
+    assert choices(points=[dataclasses.replace(Point.of(PLAN, 480 * MB), brief=True)]) is not None
     assert choices(points=[Point.of(dataclasses.replace(PLAN, image_size=(512, 512)), 900 * MB)]) is not None
 
 

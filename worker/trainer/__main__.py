@@ -89,6 +89,7 @@ class Session:
                 reason=ending.reason,
                 message=ending.message,
                 step=self.progress.step,
+                runs=self.progress.runs,
                 saved_step=self.progress.saved_step,
                 walked_bytes=self.progress.walked_bytes,
                 allocator=self._allocator(ending),

@@ -144,6 +144,7 @@ class Attempt:
             while self.progress.step < self.steps:
                 losses = self.step(self.iterator)
                 self.progress.step += 1
+                self.progress.runs += self.step.accumulation
                 step = self.progress.step
                 meter.count(losses)
                 due = self.stop.asked or time.monotonic() - last_save >= self.spec.checkpoint_every_s

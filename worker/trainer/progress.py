@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Progress:
     step: int = 0  # completed
+    runs: int = 0  # micro-batches that were computed
     saved_step: int | None = None
     walked_bytes: int | None = None  # what the step's graph says of its peak
     metrics: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,17 @@
+"""measurements of few steps say so: of those there were before, nobody knows"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0015"
+down_revision = "0014"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("measurements", sa.Column("brief", sa.Boolean(), nullable=False, server_default=sa.text("false")))
+
+
+def downgrade() -> None:
+    op.drop_column("measurements", "brief")
