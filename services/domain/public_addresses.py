@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address
 __all__ = ["is_public"]
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_NAT64_LOCAL = ipaddress.ip_network("64:ff9b:1::/48")
+_GIVEN_OUT = ipaddress.ip_network("2000::/3")  # of IPv6; Python calls site-local addresses global
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
@@ -17,11 +17,11 @@ def is_public(text: str) -> bool:
     except ValueError:
         return False
     if isinstance(address, IPv6Address):
-        if address in _NAT64_LOCAL:
-            return False
         inside = _inside(address)
         if inside is not None:
             return is_public(str(inside))
+        if address not in _GIVEN_OUT:
+            return False
     return address.is_global and not (
         address.is_multicast or address.is_private or address.is_reserved or address.is_unspecified
     )

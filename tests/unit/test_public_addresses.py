@@ -41,6 +41,7 @@ def test_the_internet_is_public(address: str) -> None:
         "fe80::1%eth0",
         "fc00::1",
         "fd12:3456::1",
+        "fec0::1",
         "ff02::1",
         "2001:db8::1",
         "",
