@@ -135,8 +135,8 @@ def list_devices(here: Here, caller: Caller) -> Any:
 
 @router.get("/devices/{host}/{key}/history", response_model=DeviceHistory, responses=documented(404))
 def show_history(
-    host: Annotated[str, Path(max_length=64, examples=["box"])],
-    key: Annotated[str, Path(max_length=32, examples=["gpu-0"])],
+    host: Annotated[str, Path(max_length=64, pattern=r"^[^\x00]*$", examples=["box"])],
+    key: Annotated[str, Path(max_length=32, pattern=r"^[^\x00]*$", examples=["gpu-0"])],
     here: Here,
     caller: Caller,
     hours: Annotated[int, Query(ge=1, le=device_history.KEPT_HOURS)] = 6,

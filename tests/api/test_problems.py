@@ -1,6 +1,7 @@
 """Whatever goes wrong is problem+json, and says no more than the asker needs."""
 
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
 from api.app import create_app
+from api.routes import events
 from services import queries
 from services.store.engine import Store
 from tests.api.service import BODY, Service, expect_problem
@@ -124,3 +126,22 @@ def test_a_body_whose_end_is_told_in_two_ways_is_refused(service: Service) -> No
     headers = {"Content-Type": "application/json", "Content-Length": "2", "Transfer-Encoding": "chunked"}
     problem = expect_problem(service.post("/v1/jobs", content=b"{}", headers=headers), 400, "bad_request")
     assert "not both" in problem["detail"]
+
+
+@pytest.mark.parametrize("odd", ["%00", "%27%22%25_%5C%FF%0D%0A"])
+def test_no_odd_text_in_an_address_reaches_the_database(
+    service_on_postgresql: Service, odd: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL takes no NUL in a text; SQLite would."""
+    monkeypatch.setattr(events, "LONGEST_S", 0.0)
+    service = service_on_postgresql
+    service.job(attempts=1)
+    asked = 0
+    for path, operations in service.get("/openapi.json").json()["paths"].items():
+        if "get" in operations and path.startswith("/v1/"):
+            known = operations["get"].get("parameters", [])
+            place = re.sub(r"\{[^}]+\}", odd, re.sub(r"\{(job_id|number|token_id|webhook_id)\}", "1", path))
+            for query in ["", *(f"?{field['name']}={odd}" for field in known if field["in"] == "query")]:
+                assert service.get(place + query, by="admin").status_code < 500, place + query
+                asked += 1
+    assert asked > 40
