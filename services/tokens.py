@@ -70,7 +70,7 @@ def _check(principal: Principal, wanted: _Wanted) -> None:
         faults.append(Fault("scopes", f"at most those of your own token: {listed(principal.scopes)}"))
     own, ends = principal.expires_at, wanted.expires_at(utc_now())
     if own is not None and (ends is None or ends > own):
-        faults.append(Fault("expires_in", f"your own token ends at {stamp(own)}; this one cannot outlive it"))
+        faults.append(Fault("expires_in_days", f"your own token ends at {stamp(own)}; this one cannot outlive it"))
     if faults:
         raise Invalid(faults)
 

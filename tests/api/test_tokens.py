@@ -61,7 +61,7 @@ def test_a_token_cannot_make_a_stronger_one_nor_one_that_outlives_it(service: Se
     short = service.post("/v1/tokens", json={"name": "s", "scopes": ["submit"], "expires_in_days": 2}).json()["token"]
     for body in ({"name": "x"}, {"name": "x", "expires_in_days": 3}):
         problem = expect_problem(service.post("/v1/tokens", json=body, by=short), 422)
-        assert problem["errors"][0]["field"] == "expires_in"
+        assert problem["errors"][0]["field"] == "expires_in_days"
     assert service.post("/v1/tokens", json={"name": "x", "expires_in_days": 1}, by=short).status_code == 201
 
 
