@@ -17,6 +17,7 @@ from services.once import Done, Key
 from services.outbox import Kind
 from services.settings import Settings
 from services.store import audit, webhooks
+from services.store.device_use import lock_user
 from services.store.engine import Store
 from services.store.models import Delivery, Webhook
 from services.views import stamp
@@ -55,6 +56,7 @@ def create(
 
 def _create(session: Session, principal: Principal, url: str, kinds: Sequence[str]) -> Done:
     now, secret = utc_now(), new_secret()
+    lock_user(session, principal.user_id)
     if webhooks.count(session, principal.user_id) >= _MOST:
         raise TooMany(f"you have {_MOST} webhooks, which is the limit")
     webhook = webhooks.add(
@@ -115,8 +117,9 @@ def _test(session: Session, principal: Principal, webhook_id: int) -> Done:
     webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
     if webhook.disabled_at is not None:
         raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
-    data = {"message": f"a test, asked for by {principal.name}"}
-    delivery = outbox.write_message(session, webhook, Kind.TEST, utc_now(), data)
+    now, data = utc_now(), {"message": f"a test, asked for by {principal.name}"}
+    delivery = outbox.write_message(session, webhook, Kind.TEST, now, data)
+    audit.add(session, principal.user_id, "webhook.test", f"webhook {webhook_id}", now)
     return Done(_delivery_view(delivery), f"/v1/webhooks/{webhook_id}/deliveries")
 
 

@@ -78,7 +78,8 @@ def read_audit(
     cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
     user: Annotated[str | None, Query(max_length=64, pattern=r"^[^\x00]*$", description="who did it")] = None,
     kind: Annotated[
-        Literal["job", "session", "token", "user", "webhook"] | None, Query(description="what it was done to")
+        Literal["checkpoint", "dataset", "job", "session", "token", "user", "webhook"] | None,
+        Query(description="what it was done to"),
     ] = None,
 ) -> Any:
     """Who did what, newest first; for admins."""
