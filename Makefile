@@ -46,7 +46,22 @@ check: $(STAMP) ## style, types, who may import whom, the container files
 .PHONY: test
 test: check ## check, and every test that takes seconds; ARGS='-k name' is handed to pytest
 	@scripts/find-chromium --install >/dev/null || [ "$$CI" != true ]
+ifdef ARGS
 	$(PY) -m pytest $(ARGS)
+else
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-trainings test-others
+	@echo 'every test passed'
+endif
+
+# Side by side: a trainer imports and traces on one core for most of its time, and the other tests mostly wait.
+# Each line says whose it is. Ctrl-C is for pytest alone, so that it can still say how far it came.
+labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -u 's/^/$(1) | /')
+
+.PHONY: test-trainings test-others
+test-trainings:
+	@$(call labelled,trainings,tests/integration)
+test-others:
+	@$(call labelled,others   ,--ignore=tests/integration)
 
 .PHONY: test-slow
 test-slow: $(STAMP) ## the tests that take minutes each
