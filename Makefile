@@ -53,7 +53,7 @@ else
 	@echo 'every test passed'
 endif
 
-# Side by side: a trainer imports and traces on one core for most of its time, and the other tests mostly wait.
+# Side by side: a trainer imports and traces on one core for most of its time, and the other tests fill a second one.
 # Each line says whose it is. Ctrl-C is for pytest alone, so that it can still say how far it came.
 labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -u 's/^/$(1) | /')
 

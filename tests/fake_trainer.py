@@ -1,7 +1,8 @@
 """A trainer that keeps the contract and trains nothing, for what a real one is too slow or too unruly for.
 
 FAKE_TRAINER names a JSON file, read at the start: {"need_mb_per_image": 0, "step_s": 0.05, "phases_s": {"tracing": 1},
-"steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH}. It needs
+"steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH,
+"waits_for": null|PATH}. Where it waits for a file, it stays at step 2 until that is there. It needs
 need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch; on a GPU
 it runs out as soon as the driver has less than that free, which counts nothing of its own. Where it is to be probed, it
 takes the largest micro-batch that fits. It saves every step, and writes its life into the observer's file: one line
@@ -135,6 +136,7 @@ class Fake:
 
     def train(self) -> None:
         self.sleep(self.behaviour.get("step_s", 0.02))
+        self.wait()
         self.check_gpu()
         self.step += 1
         device = {"limit": self.limit, "current": self.need, "peak": self.need}
@@ -156,6 +158,11 @@ class Fake:
             self.end(Reason.DEVICE_MEMORY, "the device ran out of memory", requested=MB)
         if self.step == self.behaviour.get("die_at_step", 2):
             self.die(self.behaviour.get("die"))
+
+    def wait(self) -> None:
+        waits_for = self.behaviour.get("waits_for")
+        while waits_for and self.step == 2 and not Path(waits_for).exists():
+            self.sleep(0.02)
 
     def die(self, how: str | None) -> None:
         if how == "kill":

@@ -29,6 +29,14 @@ def newcomer(tmp_path: Path) -> Iterator[Newcomer]:
     newcomer.close()
 
 
+@pytest.fixture
+def go(newcomer: Newcomer, tmp_path: Path) -> Path:
+    """The trainer stays at step 2 until this file is made."""
+    path = tmp_path / "go"
+    newcomer.behave(waits_for=str(path))
+    return path
+
+
 def submit(client: httpx.Client, steps: int = 3) -> str:
     body = {
         "dataset": "shapes",
@@ -79,37 +87,37 @@ def test_a_second_start_says_that_it_is_running_already_and_disturbs_nothing(new
     assert httpx.get(f"{url}/readyz").status_code == 200
 
 
-def test_ctrl_c_leaves_training_alone_and_the_next_start_takes_it_up_again(newcomer: Newcomer) -> None:
-    newcomer.behave(step_s=0.2)
+def test_ctrl_c_leaves_training_alone_and_the_next_start_takes_it_up_again(newcomer: Newcomer, go: Path) -> None:
     first = newcomer.start()
     with first.client() as client:
-        job = submit(client, steps=50)
-        until("some steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
+        job = submit(client, steps=5)
+        until("its steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
 
     assert first.end(signal.SIGINT) == 0
 
     assert re.search(
-        r"training goes on: job 1 \(attempt 1, step \d+/50\) on cpu-0; `make run` takes it up again", first.said
+        r"training goes on: job 1 \(attempt 1, step 2/5\) on cpu-0; `make run` takes it up again", first.said
     )
     left = newcomer.processes()
     assert [line for line in left if "fake_trainer" in line], left
     assert not [line for line in left if "launcher" in line or "redis" in line or "-m api" in line], left
     second = newcomer.start()
     with second.client() as client:
+        go.touch()
         found = until_state(client, job, "succeeded", "failed")
-        assert (found["state"], found["attempts"], found["progress"]["step"]) == ("succeeded", 1, 50)
+        assert (found["state"], found["attempts"], found["progress"]["step"]) == ("succeeded", 1, 5)
     assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
     assert second.end(signal.SIGINT) == 0
     until("nothing is left", lambda: not newcomer.processes())
 
 
-def test_training_that_ends_while_the_service_is_stopped_is_no_different(newcomer: Newcomer) -> None:
-    newcomer.behave(step_s=0.1)
+def test_training_that_ends_while_the_service_is_stopped_is_no_different(newcomer: Newcomer, go: Path) -> None:
     first = newcomer.start()
     with first.client() as client:
-        job = submit(client, steps=30)
-        until("some steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
+        job = submit(client, steps=5)
+        until("its steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
     first.end(signal.SIGTERM)
+    go.touch()
     until("the end of training", lambda: not newcomer.processes())
 
     with newcomer.start().client() as client:
@@ -118,18 +126,20 @@ def test_training_that_ends_while_the_service_is_stopped_is_no_different(newcome
     assert (found["state"], found["attempts"]) == ("succeeded", 1)
 
 
-def test_a_launcher_that_is_killed_leaves_only_training_behind_and_can_be_started_at_once(newcomer: Newcomer) -> None:
-    newcomer.behave(step_s=0.2)
+def test_a_launcher_that_is_killed_leaves_only_training_behind_and_can_be_started_at_once(
+    newcomer: Newcomer, go: Path
+) -> None:
     first = newcomer.start()
     with first.client() as client:
         port = client.base_url.port
-        job = submit(client, steps=40)
-        until("some steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
+        job = submit(client, steps=5)
+        until("its steps", lambda: client.get(job).json()["progress"]["step"] >= 2)
     first.end(signal.SIGKILL)
 
     second = newcomer.start(DOWNSHIFT_BIND=f"127.0.0.1:{port}")
 
     with second.client() as client:
+        go.touch()
         found = until_state(client, job, "succeeded", "failed")
     assert (found["state"], found["attempts"]) == ("succeeded", 1)
     assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
