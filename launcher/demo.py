@@ -57,11 +57,13 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
             progress.say()
             progress.show("starting the service")
             with serving(settings) as api:
-                _submit_and_watch(api, settings, progress, started)
-                if _is_watched() if keep is None else keep:
-                    _stay(api, progress)
+                try:
+                    _submit_and_watch(api, settings, progress, started)
+                    if _is_watched() if keep is None else keep:
+                        _stay(api, progress)
+                finally:
+                    progress.show("stopping the service")
         finally:
-            progress.show("stopping the service")
             ended = demo_home.wait_until_unused(home, _CANCEL_S)
             progress.say("The service is stopped." if ended else f"Something still runs in {home}.")
             progress.say(f"Everything is still there: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
@@ -69,6 +71,7 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
 
 def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
     progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
+    progress.say(f"log in   at that address in a browser, with the token in {settings.admin_token_file}")
     progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
     job, attempts = _follow(api, JOB, "as asked (plan_ahead: false)", progress)
     _show(api, settings, job, attempts, progress)

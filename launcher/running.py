@@ -135,10 +135,13 @@ def welcome(settings: Settings, url: str, token: str | None) -> str:
     """What somebody needs who has just started the service. Without prefixes: it is there to be pasted."""
     file = settings.admin_token_file
     lines = ["", f"  Downshift is ready at {url}", f"  data         {settings.home}"]
+    dashboard = "  dashboard    the same address in a browser"
     submit = [f"curl -sS {url}/v1/jobs", "-H 'Content-Type: application/json'", f"-d '{json.dumps(EXAMPLE_JOB)}'"]
     if settings.authentication:
         lines.append(f"  admin token  {file}" + (f", and shown this once: {token}" if token else ""))
         submit.insert(1, f'-H "Authorization: Bearer $(cat {shlex.quote(str(file))})"')
+        dashboard += "; log in with the token"
+    lines.append(dashboard)
     lines += ["", "  Submit a job:", "", "    " + " \\\n      ".join(submit), ""]
     lines += ["  Ctrl-C stops the service; training goes on.", "", ""]
     return "\n".join(lines)

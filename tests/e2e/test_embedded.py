@@ -163,6 +163,7 @@ def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: New
     demo = newcomer.start("demo", "--no-keep")
 
     assert demo.wait() == 0, demo.said
+    assert f"in a browser, with the token in {newcomer.home}/demo/admin-token" in demo.said
     assert "out of memory: too large" in demo.said
     assert "micro_batch 8 -> 2" in demo.said
     assert "Job 1 succeeded." in demo.said

@@ -81,6 +81,7 @@ def test_a_newcomer_is_told_the_address_the_token_and_how_to_submit(
     said = "\n".join(launcher.said)
     assert "Downshift is ready at http://127.0.0.1:" in said
     assert f"{home}/admin-token, and shown this once: {token}" in said
+    assert "in a browser; log in with the token" in said
     assert "worker    | waiting" in said
     assert "curl -sS http://127.0.0.1:" in said
 
