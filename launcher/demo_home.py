@@ -9,6 +9,7 @@ from pathlib import Path
 __all__ = ["DemoHomeError", "make_fresh", "wait_until_unused"]
 
 _MARK = ".made-by-downshift-demo"
+_ANOTHER = "name another folder: .venv/bin/python -m launcher demo --home DIR"
 
 
 class DemoHomeError(Exception):
@@ -17,18 +18,25 @@ class DemoHomeError(Exception):
 
 def make_fresh(home: Path) -> None:
     """An empty folder that only its owner can read. Raises DemoHomeError where the one that is there is not the
-    demo's, or is in use."""
-    if home.exists():
-        if not (home / _MARK).is_file():
-            raise DemoHomeError(f"{home} exists and was not made by the demo; name another folder with --home")
-        if is_used(home):
-            raise DemoHomeError(
-                f"{home} is in use: another demo, or the training of one that was killed, is running there; "
-                f"wait for its end, or name another folder with --home"
-            )
-        shutil.rmtree(home)
-    home.mkdir(mode=0o700, parents=True)
-    (home / _MARK).touch()
+    demo's, is in use, or cannot be made."""
+    try:
+        if home.exists():
+            _need_ours(home)
+            shutil.rmtree(home)
+        home.mkdir(mode=0o700, parents=True)
+        (home / _MARK).touch()
+    except OSError as error:
+        raise DemoHomeError(f"{home} cannot be made: {error.strerror}; {_ANOTHER}") from None
+
+
+def _need_ours(home: Path) -> None:
+    if not (home / _MARK).is_file():
+        raise DemoHomeError(f"{home} exists and was not made by the demo; {_ANOTHER}")
+    if is_used(home):
+        raise DemoHomeError(
+            f"{home} is in use: another demo, or the training of one that was killed, is running there; "
+            f"wait for its end, or {_ANOTHER}"
+        )
 
 
 def is_used(home: Path) -> bool:

@@ -176,6 +176,13 @@ def test_a_folder_that_the_demo_did_not_make_is_left_alone(tmp_path: Path) -> No
     assert (tmp_path / "thesis.tex").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_said_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(demo_home.DemoHomeError, match=r"cannot be made: Not a directory; name another folder: .*--home"):
+        demo_home.make_fresh(tmp_path / "file" / "demo")
+
+
 @pytest.mark.parametrize("name", ["launcher.lock", "locks/job-1.lock"])
 def test_a_demo_that_still_runs_is_not_pulled_from_under_its_feet(tmp_path: Path, name: str) -> None:
     home = tmp_path / "demo"
