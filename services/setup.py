@@ -5,6 +5,7 @@
 
 import argparse
 import fcntl
+import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -35,11 +36,14 @@ def prepare(settings: Settings, say: Say = print) -> str | None:
     Raises SettingsError, DatasetError or StoreUnavailable; what was done until then stays done.
     """
     make_home(settings.home)
-    with _turn(settings.locks_dir / "setup.lock"):
-        with closing(Store.open(settings.database_url)) as store:
-            _upgrade(store, say)
-            token = accounts.ensure_admin(store, settings)
-        _make_sample(settings.datasets_dir / SAMPLE, say)
+    try:
+        with _turn(settings.locks_dir / "setup.lock"):
+            with closing(Store.open(settings.database_url)) as store:
+                _upgrade(store, say)
+                token = accounts.ensure_admin(store, settings)
+            _make_sample(settings.datasets_dir / SAMPLE, say)
+    except OSError as error:
+        raise _unusable(settings.home, error) from None
     return token
 
 
@@ -59,8 +63,14 @@ def make_home(home: Path) -> None:
                     f"name an empty folder, or close it with chmod 700"
                 )
             home.chmod(0o700)
+        if not os.access(home, os.W_OK | os.X_OK):
+            raise SettingsError(f"DOWNSHIFT_HOME: {home} cannot be written to; name another folder")
     except OSError as error:
-        raise SettingsError(f"DOWNSHIFT_HOME: {home} cannot be used: {error.strerror}") from None
+        raise _unusable(home, error) from None
+
+
+def _unusable(home: Path, error: OSError) -> SettingsError:
+    return SettingsError(f"DOWNSHIFT_HOME: {home} cannot be used: {error.strerror}")
 
 
 @contextmanager

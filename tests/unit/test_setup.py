@@ -1,6 +1,8 @@
 """Setting up: once, for everyone who asks, and closed to everyone else."""
 
+import errno
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -127,6 +129,23 @@ def test_a_home_that_cannot_be_made_is_told_by_its_variable(tmp_path: Path) -> N
 
     with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be used: Not a directory"):
         setup.make_home(tmp_path / "file" / "home")
+
+
+def test_a_home_that_cannot_be_written_to_is_told_by_its_variable(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # permissions do not hold root back
+
+    with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be written to"):
+        setup.make_home(home)
+
+
+def test_a_disk_that_is_full_is_told_by_its_variable(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path, **options: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shapes, "generate", full)
+
+    with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be used: No space left on device"):
+        setup.prepare(Settings(home=home), say=lambda text: None)
 
 
 def test_a_database_that_is_no_database_is_told_by_its_variable(home: Path, drawn: list[Path]) -> None:
