@@ -26,13 +26,14 @@ from services.users import directory, passwords
 
 __all__ = ["main"]
 
+_ROLES = [role.value for role in Role]  # argparse shows them as they are here
 Command = Callable[[Store, Settings, Principal, argparse.Namespace], None]
 
 
 def _add(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     password = None if given.token else passwords.generate()
     accounts.create_user(store, principal, given.name, Role(given.role), password=password)
-    print(f"{given.name} is a {given.role} now")
+    print(f"{given.name} has the role {given.role} now")
     if password:
         print(f"the password, which is shown this once: {password}")
     else:
@@ -69,7 +70,7 @@ def _enable(store: Store, settings: Settings, principal: Principal, given: argpa
 
 def _role(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     directory.change(store, principal, given.name, {"role": given.role})
-    print(f"{given.name} is a {given.role} now")
+    print(f"{given.name} has the role {given.role} now")
 
 
 _COMMANDS: dict[str, tuple[Command, str]] = {
@@ -94,10 +95,10 @@ def _parser() -> argparse.ArgumentParser:
         if name != "list":
             command.add_argument("name")
         if name == "add":
-            command.add_argument("--role", choices=list(Role), default=Role.MEMBER)
+            command.add_argument("--role", choices=_ROLES, default=Role.MEMBER.value)
             command.add_argument("--token", action="store_true", help="a token instead of a password")
         if name == "role":
-            command.add_argument("role", choices=list(Role))
+            command.add_argument("role", choices=_ROLES)
     return parser
 
 

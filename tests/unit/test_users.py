@@ -119,7 +119,7 @@ class TestCommand:
     def test_an_account_is_made_and_its_password_works(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["add", "anna"]) == 0
         said = capsys.readouterr().out
-        assert "anna is a member now" in said
+        assert "anna has the role member now" in said
         begun = sessions.log_in(self.store, "anna", said.split()[-1])
         assert begun.principal.role is Role.MEMBER
         assert command.main(["add", "anna"]) == 2
@@ -162,6 +162,13 @@ class TestCommand:
         ):
             assert command.main(arguments) == 2
             assert says in capsys.readouterr().err
+
+    def test_a_role_that_there_is_not_is_answered_with_those_there_are(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit):
+            command.main(["role", "anna", "king"])
+        assert "choose from 'viewer', 'member', 'admin'" in capsys.readouterr().err
 
     def test_a_home_without_tables_is_told(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
