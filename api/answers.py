@@ -369,7 +369,8 @@ class EstimatedDevice(BaseModel):
     free_bytes: int
     predicted: Prediction
     fits: bool
-    fits_now: bool = Field(description="into what is free at the moment")
+    fits_now: bool = Field(description="into what is free at the moment, and nothing is wrong with it")
+    problem: str | None = Field(description="why nothing starts on it")
 
 
 class Estimate(BaseModel):

@@ -52,5 +52,6 @@ def _on_device(room: Room, plan: Plan, law: MemoryLaw) -> dict[str, Any]:
         "free_bytes": room.free_bytes,
         "predicted": planning.prediction_values(predicted),
         "fits": predicted.high <= room.total_bytes,
-        "fits_now": predicted.high <= room.free_bytes,
+        "fits_now": predicted.high <= room.free_bytes and room.problem is None,
+        "problem": room.problem,
     }

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Tab
@@ -115,6 +116,12 @@ def test_the_ladder_marks_where_a_job_starts_and_folds_what_is_smaller(service: 
     planned = page.locator(".ladder tr.planned")
     expect(planned.locator(".setting.changed").first).to_be_visible()
     expect(planned).to_contain_text("starts here")
+    second = page.locator(".ladder tbody tr").nth(1)
+    expect(second).to_contain_text("micro-batch 8 →")
+    page.locator("#levers li", has_text="Batch").last.drag_to(page.locator("#levers li").first)
+    expect(page.locator("#levers li").first).to_contain_text("Batch smaller")
+    expect(second).not_to_contain_text("micro-batch")
+    expect(second).to_contain_text("batch 8 →")
     rungs = page.locator(".ladder tbody tr").count()
     page.get_by_role("button", name=re.compile("smaller one")).click()
     expect(page.locator(".ladder tbody tr")).not_to_have_count(rungs)
@@ -139,6 +146,53 @@ def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service:
         "[chart.clientWidth, chart.querySelector('.main-svg').clientWidth])"
     )
     assert all(inner <= outer for outer, inner in widths)
+
+
+def test_pictures_are_by_evaluation_and_the_arrow_keys_go_through_them(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=1)
+    for name in ("step-20-0", "step-20-1", "step-20-2"):
+        Image.new("RGB", (64, 32), "teal").save(service.log(job, 1).parent / f"samples/{name}.png")
+    page = open_tab(service, f"/jobs/{job}#results")
+    pictures = page.locator(".gallery img")
+    expect(pictures).to_have_count(1)
+    page.get_by_label("Evaluation at").select_option("20")
+    expect(pictures).to_have_count(3)
+
+    page.get_by_role("button", name=re.compile("^Image 3")).click()
+    shown = page.get_by_role("dialog").locator("img")
+    expect(shown).to_have_attribute("src", re.compile("step-20-2.png$"))
+    page.keyboard.press("ArrowRight")
+    expect(shown).to_have_attribute("src", re.compile("step-20-0.png$"))
+    expect(page.get_by_role("dialog")).to_contain_text("1 of 3")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(shown).to_have_attribute("src", re.compile("step-20-1.png$"))
+    page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("^Image 3"))).to_be_focused()
+
+
+def test_who_reads_further_up_in_a_log_is_told_of_new_lines(service: Service, open_tab: Tab) -> None:
+    service.busy()
+    job = service.submit(steps=1000)
+    page = open_tab(service, f"/jobs/{job}")
+    expect(page.locator("#now")).to_contain_text("training")
+    with service.log(job, 1).open("a") as file:
+        file.write("a line\n" * 200)
+    page.locator("#attempt-1").get_by_role("link", name="log").click()
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("a line")
+    log.evaluate("log => log.scrollTo(0, 0)")
+    expect(page.get_by_label("follow the end")).not_to_be_checked()
+    with service.log(job, 1).open("a") as file:
+        file.write("one more\nand the last\n")
+
+    fresh = page.get_by_role("button", name="2 new lines")
+    expect(fresh).to_be_visible()
+    assert log.evaluate("log => log.scrollTop") == 0
+    fresh.click()
+    expect(log).to_contain_text("and the last")
+    expect(fresh).to_be_hidden()
 
 
 def test_two_configurations_are_compared_line_by_line(service: Service, replanned: int, open_tab: Tab) -> None:

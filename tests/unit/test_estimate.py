@@ -31,11 +31,14 @@ def test_an_estimate_is_the_plan_that_submitting_gives_and_leaves_no_trace(desk:
 def test_every_device_is_told_of(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, GB, others=23 * GB))
     desk.slots(100, host="small")
+    desk.report(gpu(0, 24 * GB, 24 * GB, problem="its fan stands still"), host="sick")
     told = {
         device["id"]: device for device in estimate(desk.store, desk.settings, desk.owner, desk.request())["devices"]
     }
     assert (told["box/gpu-0"]["fits"], told["box/gpu-0"]["fits_now"]) == (True, False)
     assert told["small/cpu-0"]["fits"] is False
+    assert (told["sick/gpu-0"]["fits"], told["sick/gpu-0"]["fits_now"]) == (True, False)
+    assert told["sick/gpu-0"]["problem"] == "its fan stands still"
     assert told["box/gpu-0"]["free_bytes"] == GB - 600 * MB
 
 

@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { $, $$, h, keyed, put, say } from "./dom.js";
 import { bytes, duration, percent, plural, time } from "./format.js";
-import { deviceLabel, deviceMemory, dot, stateOf } from "./parts.js";
+import { deviceLabel, deviceMemory, dot, isUnknown, stateOf } from "./parts.js";
 import { watchDevices } from "./fleet.js";
 import { showPast } from "./past.js";
 
@@ -45,6 +45,7 @@ function updateDevice(card, device) {
 
 /** A row for each: our job, other people's processes, what nobody is named for, and what is free. */
 function holders(device) {
+  if (isUnknown(device)) return [];
   const { job, processes, others_bytes, total_bytes, free_bytes } = device;
   const row = (kind, who, count, more = "") => h("tr", {}, h("td", {}, h("span", { class: `holder ${kind}` }, who)), h("td", { class: "number" }, bytes(count)), h("td", { class: "muted small" }, more));
   const named = processes.reduce((sum, process) => sum + (process.used_bytes ?? 0), 0);
@@ -52,8 +53,8 @@ function holders(device) {
   return [
     job ? row("ours", [job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : job.name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null], device.ours_bytes, need(job)) : null,
     job?.progress ? h("tr", {}, h("td", { colspan: "3" }, h("span", { class: "far small muted number" }, h("progress", { max: 1, value: job.progress.steps ? job.progress.step / job.progress.steps : 0, "aria-label": "steps done" }), far(job)))) : null,
-    processes.map((process) => row("others", h("span", {}, process.name ?? "a process", h("span", { class: "muted" }, ` · pid ${process.pid}`)), process.used_bytes)),
-    unnamed > 0 ? row("others", "nobody that the driver names", unnamed) : null,
+    processes.map((process) => row("others", h("span", { title: process.name }, process.name ?? "a process", h("span", { class: "muted" }, ` · pid ${process.pid}`)), process.used_bytes)),
+    unnamed > 0 ? row("others", "the driver, and processes without a name", unnamed) : null,
     total_bytes ? row("", "free", free_bytes, `of ${bytes(total_bytes)}`) : null,
   ];
 }

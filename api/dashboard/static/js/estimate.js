@@ -37,8 +37,14 @@ function verdict(found, plan) {
 function devices(found) {
   const scale = Math.max(...found.devices.map((one) => reach({ limit: one.total_bytes, predicted: one.predicted })));
   return h("ul", { class: "estimate-devices" }, found.devices.map((one) => h("li", {},
-    h("div", { class: "row" }, h("span", { title: one.id }, h("strong", {}, labelOf(one)), h("span", { class: "muted" }, ` ${one.name}`)), one.fits ? pill(one.fits_now ? "fits" : "fits when it is free", one.fits_now ? "free" : "warn") : pill("does not fit", "failed")),
+    h("div", { class: "row" }, h("span", { title: one.id }, h("strong", {}, labelOf(one)), h("span", { class: "muted" }, ` ${one.name}`)), verdictOn(one)),
     gauge({ limit: one.total_bytes, limitWords: "has", predicted: one.predicted, taken: one.total_bytes - one.free_bytes, scale }))));
+}
+
+function verdictOn({ fits, fits_now: fitsNow, problem }) {
+  if (!fits) return pill("does not fit", "failed");
+  if (problem) return h("span", { title: problem }, pill("fits, but is quarantined", "warn"));
+  return fitsNow ? pill("fits", "free") : pill("fits when it is free", "warn");
 }
 
 /** The ladder leaves small steps out; the plan is on it all the same. */

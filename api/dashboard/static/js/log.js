@@ -159,14 +159,14 @@ export function start(root, { id, state }) {
   setInterval(() => !root.hidden && document.visibilityState === "visible" && runs() && tail(), TAIL_EVERY_MS);
   let opened = false;
   return {
-    /** #log, #log:LINE or #log:ATTEMPT:LINE */
+    /** #log, #log:LINE, #log:ATTEMPT:LINE or #log:ATTEMPT:end */
     shown() {
-      const place = location.hash.match(/^#log(?::(\d+))?:(\d+)$/);
+      const place = location.hash.match(/^#log(?::(\d+))?:(\d+|end)$/);
       if (place?.[1]) {
         options();
         attempt.value = place[1];
       }
-      if (!opened || place) open(place ? Number(place[2]) : null);
+      if (!opened || place) open(Number(place?.[2]) || null);
       opened = true;
     },
     changed: () => !root.hidden && options(),

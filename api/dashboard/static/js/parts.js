@@ -18,8 +18,13 @@ export function stateOf(device) {
   return device.others_bytes > 0.1 * device.total_bytes ? ["busy with others", "busy"] : ["free", "free"];
 }
 
+/** A card that the driver does not answer for is told of as one without free memory, and nobody knows who has it. */
+export const isUnknown = ({ problem, free_bytes, job, processes }) => Boolean(problem) && !free_bytes && !job && !processes.length;
+
 /** Whose memory of a device is whose; what its job is predicted to need, and the most it has needed so far. */
-export function deviceMemory({ total_bytes, ours_bytes, others_bytes, job }) {
+export function deviceMemory(device) {
+  const { total_bytes, ours_bytes, others_bytes, job } = device;
+  if (isUnknown(device)) return memory(total_bytes, []);
   const marks = [];
   if (job?.predicted) marks.push({ kind: "predicted", bytes: others_bytes + job.predicted.bytes });
   if (job?.peak_bytes) marks.push({ kind: "peak", bytes: others_bytes + job.peak_bytes });
@@ -48,7 +53,7 @@ export function memory(total, parts, marks = []) {
     return bar;
   });
   const lines = marks.map((mark) => svg("line", { class: mark.kind, x1: at(mark.bytes), x2: at(mark.bytes), y1: 0, y2: "100%" }));
-  const words = parts.map((part) => `${part.words ?? part.kind} ${bytes(part.bytes)}`).join(", ");
+  const words = parts.map((part) => `${part.words ?? part.kind} ${bytes(part.bytes)}`).join(", ") || "unknown";
   return svg("svg", { class: "meter", role: "img", "aria-label": `${words} of ${bytes(total)}`, preserveAspectRatio: "none" }, bars, lines);
 }
 

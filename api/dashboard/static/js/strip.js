@@ -1,7 +1,7 @@
 // The devices in a row on top of the list: whose memory is whose, and what runs.
 import { $, h, keyed, put } from "./dom.js";
 import { bytes, duration, percent } from "./format.js";
-import { deviceLabel, deviceMemory, dot, stateOf } from "./parts.js";
+import { deviceLabel, deviceMemory, dot, isUnknown, stateOf } from "./parts.js";
 
 export function showStrip(devices) {
   keyed($("#strip"), devices, (device) => device.id, () => h("li", {}), update);
@@ -17,7 +17,9 @@ function update(tile, device) {
     h("div", { class: "line small" }, what(device)));
 }
 
-function held({ total_bytes, ours_bytes, others_bytes, job }) {
+function held(device) {
+  const { total_bytes, ours_bytes, others_bytes, job } = device;
+  if (isUnknown(device)) return "memory unknown";
   const parts = [];
   if (job) parts.push(`${bytes(ours_bytes)}${job.predicted ? ` of ${bytes(job.predicted.bytes)} predicted` : ""}`);
   if (others_bytes) parts.push(`others ${bytes(others_bytes)}`);

@@ -46,7 +46,7 @@ function heading(attempt, runs) {
     h("h2", {}, `Attempt ${attempt.number}`),
     pill(runs ? attempt.phase ?? "starting" : diagnosisWords(attempt.diagnosis), kind),
     h("span", { class: "attempt-facts" }, h("span", { title: attempt.device.id }, `${labelOf(attempt.device)}, ${attempt.device.name}`), h("span", {}, steps),
-      took ? h("span", {}, took) : null, h("span", {}, time(attempt.started_at))),
+      took ? h("span", {}, took) : null, h("span", {}, time(attempt.started_at)), h("span", {}, h("a", { href: `#log:${attempt.number}:end` }, "log"))),
   ];
 }
 
@@ -70,11 +70,12 @@ function end(job, attempt, next) {
   const lines = attempt.finding?.evidence ?? [];
   const planned = next && next.changes.length; // and says there what and why
   const [why, message] = [attempt.finding?.why ?? "", attempt.message ?? ""];
+  // What is said above all of it is not said again.
   const [longer, shorter] = message.startsWith(why) ? [message, ""] : [why, why.includes(message) ? "" : message];
-  const followed = job.reason && attempt.followed_by?.endsWith(job.reason) ? null : attempt.followed_by; // said above all
+  const followed = job.reason && attempt.followed_by?.endsWith(job.reason) ? null : attempt.followed_by;
   return [
     h("p", { class: "diagnosis" }, longer),
-    shorter ? h("p", { class: "muted small wraps" }, shorter) : null,
+    shorter && shorter !== job.reason ? h("p", { class: "muted small wraps" }, shorter) : null,
     lines.length ? h("div", { class: "evidence" }, h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
       h("ol", {}, lines.map((line) => h("li", {}, h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)), h("code", {}, line.text))))) : null,
     followed ? h("p", { class: "followed" }, planned ? [`Planned anew for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : followed) : null,
