@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 
 from services.accounts import Principal
 from services.clock import utc_now
-from services.errors import Conflict
+from services.errors import Conflict, TooMany
 from services.store import idempotency
 from services.store.engine import Store
 from services.store.models import IdempotencyKey
 
-__all__ = ["Done", "Key", "do", "find", "keep"]
+__all__ = ["Done", "Key", "do", "find", "keep", "replay"]
 
 _LIFE = datetime.timedelta(days=7)  # nobody sends a request again after so long
 
@@ -51,19 +51,24 @@ class Key:
 def do(store: Store, key: Key | None, work: Callable[[Session], Done]) -> Done:
     """`work` in a transaction, or what it came to the first time. Raises Conflict("key_reused")."""
     try:
-        return _do(store, key, work)
-    except idempotency.KeyTaken:  # the same key a moment earlier: what it made is there now
-        return _do(store, key, work)
+        with store.transaction() as session:
+            before = find(session, key)
+            if before is not None:
+                return before
+            done = work(session)
+            keep(session, key, done)
+            return done
+    except (idempotency.KeyTaken, Conflict, TooMany):
+        before = replay(store, key)
+        if before is None:
+            raise
+        return before
 
 
-def _do(store: Store, key: Key | None, work: Callable[[Session], Done]) -> Done:
-    with store.transaction() as session:
-        before = find(session, key)
-        if before is not None:
-            return before
-        done = work(session)
-        keep(session, key, done)
-        return done
+def replay(store: Store, key: Key | None) -> Done | None:
+    """What the same request came to. One that is refused because that was a moment earlier finds it here."""
+    with store.reading() as session:
+        return find(session, key)
 
 
 def find(session: Session, key: Key | None) -> Done | None:

@@ -11,6 +11,7 @@ from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
 from services.domain.states import State
+from services.errors import LimitReached
 from services.once import Done, Key
 from services.preparation import Prepared, prepare
 from services.queue import wake_workers
@@ -55,7 +56,7 @@ def submit(
             job = _create(session, settings, principal, prepared)
             submitted = Submitted(job.id, queries.job_view(session, settings, job), replayed=False)
             once.keep(session, key, submitted.done, status=202)
-    except idempotency.KeyTaken:  # the same request, sent twice at once
+    except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
         replay = _replay(store, key)
         if replay is None:
             raise
@@ -104,6 +105,5 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
 
 
 def _replay(store: Store, key: Key | None) -> Submitted | None:
-    with store.reading() as session:
-        done = once.find(session, key)
+    done = once.replay(store, key)
     return None if done is None else Submitted(int(done.body["id"]), done.body, replayed=True)

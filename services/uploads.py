@@ -144,18 +144,27 @@ class _Taken:
     def location(self) -> str:
         return f"/v1/{self.what}s/{self.name}"
 
+    def require_free(self) -> None:
+        if os.path.lexists(self.root / self.name):
+            raise Conflict("name_taken", f"there is a {self.what} called {self.name!r} already, and none is changed")
+
 
 def _add(
     store: Store, settings: Settings, principal: Principal, upload: Upload, key: Key | None, taken: _Taken
 ) -> Done:
     principal.require(Scope.SUBMIT)
-    with store.reading() as session:
-        before = once.find(session, key)
+    before = once.replay(store, key)
     if before is not None:
         return before
-    if os.path.lexists(taken.root / taken.name):
-        raise Conflict("name_taken", f"there is a {taken.what} called {taken.name!r} already, and none is changed")
-    done = Done(_unpacked(settings, upload, taken), taken.location)
+    try:
+        taken.require_free()
+        done = Done(_unpacked(settings, upload, taken), taken.location)
+    except (Conflict, Invalid):
+        before = once.replay(store, key)
+        if before is not None:  # the same request, sent twice at once
+            return before
+        taken.require_free()  # who was slower hears that, whatever else there was
+        raise
     try:
         with store.transaction() as session:
             audit.add(session, principal.user_id, f"{taken.what}.add", f"{taken.what} {taken.name}", utc_now())

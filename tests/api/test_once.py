@@ -1,12 +1,15 @@
 """What is sent twice is done once, wherever something is made."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
 
+from services import once
 from services.store.models import IdempotencyKey, User
 from tests.api.service import BODY, Service, expect_problem
+from tests.api.test_uploads import TAR, ZOO, tarred
 
 PASSWORD = "correct horse battery"
 KEY = {"Idempotency-Key": "once"}
@@ -98,16 +101,52 @@ def kept(service: Service, key: str) -> IdempotencyKey:
     return found
 
 
-def test_sent_many_times_at_once_it_is_made_once(furnished: Service) -> None:
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/webhooks", {"url": "https://hooks.example/x"}),
+        ("/v1/users", {"name": "carl"}),  # the name is taken by the first
+        ("/v1/jobs", BODY),  # the first is one too many for the second
+    ],
+)
+def test_sent_many_times_at_once_it_is_made_once(furnished: Service, path: str, body: dict[str, Any]) -> None:
+    object.__setattr__(furnished.settings, "max_queued", 2)
+    before = len(furnished.get(path, by="admin").json()["items"])
+    together = Barrier(6)
+
     def send(_: int) -> Any:
-        return furnished.post("/v1/webhooks", json={"url": "https://hooks.example/x"}, headers=KEY, by="admin")
+        together.wait()
+        return furnished.post(path, json=body, headers=KEY, by="admin")
 
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(send, range(6)))
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert {answer.status_code for answer in answers} <= {201, 202}, [answer.text for answer in answers]
+    assert len({answer.headers["location"] for answer in answers}) == 1
     assert sum("idempotency-replayed" not in answer.headers for answer in answers) == 1
-    assert len(furnished.get("/v1/webhooks", by="admin").json()["items"]) == 2
+    assert len(furnished.get(path, by="admin").json()["items"]) == before + 1
+
+
+def test_refused_because_the_same_was_a_moment_earlier_it_is_not_refused(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other's answer is not there when this one looks first."""
+    object.__setattr__(service.settings, "max_queued", 1)
+    archive = {"params": {"name": "zoo"}, "content": tarred(ZOO), "headers": {**TAR, "Idempotency-Key": "archive"}}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("/v1/jobs", {"json": BODY, "headers": KEY}),
+        ("/v1/checkpoints", archive),
+    ]
+    real = once.replay
+    for path, options in asked:
+        first = service.post(path, **options)
+        answers = iter([lambda *_: None, real])
+        with monkeypatch.context() as patch:
+            patch.setattr(once, "replay", lambda *given, answers=answers: next(answers)(*given))
+            again = service.post(path, **options)
+        assert again.status_code == first.status_code in (201, 202), again.text
+        assert again.json() == first.json()
+    other = {**archive, "headers": TAR}
+    expect_problem(service.post("/v1/checkpoints", **other), 409, "name_taken")
 
 
 def test_where_something_was_made_it_can_be_read(furnished: Service) -> None:
