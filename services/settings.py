@@ -18,6 +18,7 @@ __all__ = ["Settings", "SettingsError"]
 
 PREFIX = "DOWNSHIFT_"
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+_BROKERS = ("redis://", "rediss://", "redis+socket://")
 _LONGEST_HOST = 64  # as the database keeps it, and the kernel
 _LONGEST_SOCKET_PATH = 100  # the kernel's limit is 107 bytes
 
@@ -89,6 +90,9 @@ class Settings:
             raise SettingsError(f"{PREFIX}LEASE_S: at least three heartbeats ({3 * self.heartbeat_s} s)")
         if self.log_level.lower() not in _LOG_LEVELS:
             raise SettingsError(f"{PREFIX}LOG_LEVEL: one of {', '.join(_LOG_LEVELS)}, got {self.log_level!r}")
+        if self.broker_url and not self.broker_url.startswith(_BROKERS):
+            # Celery would take a bare name for RabbitMQ's. Not quoted: it may hold a password.
+            raise SettingsError(f"{PREFIX}BROKER_URL: must begin with {', '.join(_BROKERS[:-1])} or {_BROKERS[-1]}")
         for proxy in self.proxies:
             _check_network(proxy)
         try:

@@ -25,9 +25,8 @@ def test_a_socket_that_is_not_there_is_said_and_not_raised() -> None:
     assert wake_workers(settings("redis+socket:///nonexistent/redis.sock")) is False
 
 
-@pytest.mark.parametrize("broker", ["nonsense://x", "redis://127.0.0.1:port/0", "not an address"])
-def test_a_broker_that_cannot_be_is_said_and_not_raised(broker: str) -> None:
-    assert wake_workers(settings(broker)) is False
+def test_a_broker_that_cannot_be_is_said_and_not_raised() -> None:
+    assert wake_workers(settings("redis://127.0.0.1:port/0")) is False
 
 
 @pytest.fixture

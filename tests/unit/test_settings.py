@@ -126,6 +126,8 @@ def test_an_unknown_variable_is_refused_with_the_known_ones() -> None:
         ("BIND", "127.0.0.1:70000"),
         ("BIND", ":8080"),
         ("LOG_LEVEL", "loud"),
+        ("BROKER_URL", "localhost"),
+        ("BROKER_URL", "amqp://broker"),
         ("TRAINER", "python 'unfinished"),
     ],
 )
