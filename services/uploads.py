@@ -78,10 +78,18 @@ def add_dataset(
             raise ArchiveError(f"has {len(labels)} label maps (*.pbtxt); one is needed")
         records = sorted(file for file in files if file not in labels)
         validation = [file for file in records if file.name.startswith("val")]
+        train = [file for file in records if file not in validation]
+        if not train:
+            raise ArchiveError("has no TFRecord files to train on, which are all whose names do not begin with val")
+        if not validation and validation_share is None:
+            raise ArchiveError(
+                "has no files to validate on: let the names of some begin with val, "
+                "or put a share of the training images aside (validation_share=0.1)"
+            )
         importer.add(
             settings.datasets_dir,
             name,
-            train=[file for file in records if file not in validation],
+            train=train,
             validation=validation,
             labels=labels[0],
             validation_share=validation_share,

@@ -67,7 +67,7 @@ def test_a_dataset_that_is_sent_can_be_trained_on(
 def test_a_share_can_be_put_aside(service: Service, records: dict[str, bytes]) -> None:
     files = {name: data for name, data in records.items() if "val" not in name}
     refused = expect_problem(send(service, "/v1/datasets?name=mine", tarred(files)), 422, "invalid")
-    assert "put a share of the training images aside" in refused["detail"]
+    assert "begin with val, or put a share of the training images aside (validation_share=0.1)" in refused["detail"]
     made = send(service, "/v1/datasets?name=mine&validation_share=0.25", tarred(files)).json()
     assert (made["images"], made["validation_images"]) == (3, 1)
 
@@ -84,6 +84,9 @@ def test_what_is_wrong_is_told_without_our_paths_and_nothing_is_added(
     without_labels = {name: data for name, data in records.items() if not name.endswith(".pbtxt")}
     problem = expect_problem(send(service, "/v1/datasets?name=mine", tarred(without_labels)), 422, "invalid")
     assert "0 label maps" in problem["detail"]
+    labels = {name: data for name, data in records.items() if name.endswith(".pbtxt")}
+    problem = expect_problem(send(service, "/v1/datasets?name=mine", tarred(labels)), 422, "invalid")
+    assert "has no TFRecord files to train on" in problem["detail"]
     problem = expect_problem(send(service, "/v1/datasets?name=mine", b"no archive"), 422, "invalid")
     assert "cannot be read as a tar" in problem["detail"]
     expect_problem(service.get("/v1/datasets/mine"), 404)
