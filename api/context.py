@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
-from api.rate import Logins
+from api.rate import Logins, Rate
 from services.accounts import Principal
 from services.errors import Fault, Invalid, Unauthenticated
 from services.figures import Ended
@@ -22,6 +22,7 @@ class Context:
     settings: Settings
     store: Store
     logins: Logins = field(default_factory=Logins)
+    password_tries: Rate = field(default_factory=lambda: Rate(10))  # by those who are in already
     ended: Ended = field(default_factory=Ended)
 
 

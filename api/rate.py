@@ -10,6 +10,7 @@ from services.errors import TooFast
 __all__ = ["Logins", "Rate"]
 
 _MOST_KEYS = 10_000
+_MOST_PLACES = 20
 
 
 class Rate:
@@ -37,21 +38,29 @@ class Rate:
 
 
 class Logins:
-    """How often passwords and tokens may be tried: nobody tries them all, from one place or from many."""
+    """How often passwords and tokens may be tried: nobody tries them all, from one place or from many.
+
+    Those who try from many places keep nobody out of his own account where he has been in before.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._by_address_and_name = Rate(10, clock)
         self._by_address = Rate(60, clock)
-        # So many that whoever wants to keep somebody out with it needs several addresses.
-        self._by_name = Rate(60, clock)
+        self._by_name = Rate(60, clock)  # from places where this one was never in
+        self._places: dict[str, tuple[str, ...]] = {}  # where each was in, the newest first
 
-    def take(self, address: str, name: str, what: str = "log-ins") -> None:
+    def take(self, address: str, name: str) -> None:
         """`name`: "" where it is not said. Raises TooFast."""
-        network = _network(address)
+        network, what = _network(address), "log-ins"
         self._by_address.take(network, what)
         self._by_address_and_name.take((network, name), what)
-        if name:
+        if name and network not in self._places.get(name, ()):
             self._by_name.take(name, what)
+
+    def succeeded(self, address: str, name: str) -> None:
+        network = _network(address)
+        others = (place for place in self._places.get(name, ()) if place != network)
+        self._places[name] = (network, *others)[:_MOST_PLACES]
 
 
 def _network(address: str) -> str:

@@ -30,6 +30,7 @@ def log_in(body: LoginBody, request: Request, here: Here) -> Response:
         begun = sessions.log_in_with_token(here.store, body.token, browser)
     else:
         begun = sessions.log_in(here.store, body.user, body.password, browser)
+    here.logins.succeeded(address_of(request), begun.principal.name)
     _end_the_one_before(request, here)
     response = Response(status_code=204)
     cookies.write(response, request, here.settings, begun.secret)

@@ -1,5 +1,6 @@
 """Logging in with a browser: the cookie, what it is good for, and when it is over."""
 
+import contextlib
 import datetime
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from api.app import create_app
 from api.rate import Logins
 from services.accounts import Scope
 from services.clock import utc_now
+from services.errors import TooFast
 from services.settings import Settings
 from services.store.models import UserSession
 from services.users import directory
@@ -299,6 +301,35 @@ class TestRates:
         assert "10 log-ins a minute" in problem["detail"]
         assert refused.headers["retry-after"] == "6"
         assert browser.log_in(token=service.tokens["anna"]).status_code == 204  # not the same door
+
+    def test_tries_from_many_places_keep_nobody_out_where_he_was_in_before(self, service: Service) -> None:
+        give_password(service, "anna")
+        object.__setattr__(service.app.state.context, "logins", Logins(clock=lambda: 0.0))
+
+        def log_in(place: str, password: str) -> int:
+            client = TestClient(service.app, base_url="http://localhost", client=(place, 1))
+            return client.post("/v1/session", json={"user": "anna", "password": password}).status_code
+
+        assert log_in("198.51.100.1", PASSWORD) == 204
+        for number in range(7):
+            for _ in range(10):
+                log_in(f"192.0.2.{number}", "x")
+        assert log_in("192.0.2.9", PASSWORD) == 429
+        assert log_in("198.51.100.1", PASSWORD) == 204
+
+    def test_one_s_own_password_is_guessed_ten_times_a_minute_and_only_by_oneself(self, service: Service) -> None:
+        give_password(service, "anna")
+        object.__setattr__(service.app.state.context, "logins", Logins(clock=lambda: 0.0))
+        for number in range(7):
+            for _ in range(10):
+                with contextlib.suppress(TooFast):
+                    service.app.state.context.logins.take(f"192.0.2.{number}", "anna")
+        body = {"password": "another horse entirely", "current": "x"}
+        answers = [service.ask("PUT", "/v1/users/me/password", json=body).status_code for _ in range(12)]
+        assert answers[:10] == [422] * 10
+        assert 429 in answers[10:]
+        body["current"] = PASSWORD
+        assert service.ask("PUT", "/v1/users/me/password", json=body, by="bert").status_code != 429
 
     def test_one_user_s_requests_a_minute_are_limited_and_others_are_not(self, service: Service) -> None:
         settings = Settings(**{**vars(service.settings), "rate_limit": 3})

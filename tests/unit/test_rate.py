@@ -70,6 +70,23 @@ def test_a_password_is_tried_ten_times_from_one_place_and_sixty_times_from_many(
     assert tried(logins, "192.0.2.7", "bert") == 10
 
 
+def test_who_was_in_from_a_place_is_not_kept_out_there_by_tries_from_others() -> None:
+    logins = Logins(Clock())
+    logins.succeeded("198.51.100.1", "anna")
+    assert sum(tried(logins, f"192.0.2.{number}", "anna") for number in range(50)) == 60
+    assert tried(logins, "198.51.100.1", "anna") == 10
+    assert tried(logins, "198.51.100.2", "anna") == 0
+
+
+def test_only_the_newest_places_are_remembered() -> None:
+    logins = Logins(Clock())
+    for number in range(30):
+        logins.succeeded(f"198.51.100.{number}", "anna")
+        logins.succeeded("203.0.113.1", "anna")
+    assert sum(tried(logins, f"192.0.2.{number}", "anna") for number in range(6)) == 60
+    assert [tried(logins, place, "anna", 1) for place in ("198.51.100.1", "198.51.100.29", "203.0.113.1")] == [0, 1, 1]
+
+
 def test_one_place_tries_sixty_times_whatever_the_name() -> None:
     logins = Logins(Clock())
     assert sum(tried(logins, "192.0.2.1", f"user{number}", 1) for number in range(100)) == 60
