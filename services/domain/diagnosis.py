@@ -71,7 +71,8 @@ def _as_reported(case: Case, story: Story, reason: Reason) -> Finding:
             return _from_device(case, story, cause)
         numbers = _numbers(case, None)
         return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
-    return _with_evidence(Finding(_BY_REASON.get(reason, Diagnosis.BUG), f"the trainer ended with {reason}"), story)
+    words = f"the trainer reported: {reason.replace('_', ' ')}"
+    return _with_evidence(Finding(_BY_REASON.get(reason, Diagnosis.BUG), words), story)
 
 
 def _goes_with(cause: Cause, reason: Reason) -> bool:

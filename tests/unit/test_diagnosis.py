@@ -265,3 +265,7 @@ def test_two_jobs_in_one_log_are_told_apart_by_the_allocators_limit() -> None:
         ]
     )
     assert diagnose(Case(1, [log])).diagnosis is Diagnosis.NEIGHBOUR
+
+
+def test_what_the_trainer_reported_is_told_in_words() -> None:
+    assert diagnose(Case(23, reason=Reason.NAN_LOSS)).why == "the trainer reported: nan loss"
