@@ -174,3 +174,10 @@ def test_a_service_that_is_away_is_told_in_the_bar_and_found_again(
     expect(page.locator(".live")).to_have_text(re.compile(r"^reconnecting in \d s$"))
     page.unroute_all()
     expect(page.locator(".live")).to_have_text("live")
+
+
+def test_the_line_that_adds_a_dataset_leads_to_this_service(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service)
+    page.goto(f"{service.url}/datasets")
+    page.get_by_text("Add a dataset").click()
+    expect(page.locator("#send")).to_contain_text(f"'{service.url}/v1/datasets?name=cones'")
