@@ -16,7 +16,7 @@ from services import planning, queries, standing, views
 from services.clock import utc_now
 from services.event_tail import EventTail
 from services.settings import Settings
-from services.store import listing, queue_order
+from services.store import accounts, listing, queue_order
 from services.store.engine import Store
 from services.store.models import Event
 
@@ -58,6 +58,7 @@ class Watch:
         self._live_every_s = live_every_s
         self._clock = clock
         self._next_live = 0.0
+        self._versions: dict[int, int] = {}  # of the accounts, as they were seen last
         self._unsaid: list[News] = []  # read, and not told yet: the database went away in between
         self._known: dict[tuple[str, Any], News] = {}
         self.current: tuple[News, ...] = ()  # progress, queue and devices as they were told last, for who comes now
@@ -65,25 +66,30 @@ class Watch:
     def start(self) -> int:
         """From the newest event on; returns its number."""
         self._known.clear()
+        self._versions.clear()
         self._unsaid.clear()
         self.current, self._next_live = (), 0.0
         return self._tail.start()
 
     def look(self) -> list[News]:
-        """In the order in which it is to be told. One query where nothing is due, three where nothing is new."""
+        """In the order in which it is to be told. One query where nothing is due, four where nothing is new."""
         self._unsaid += [of_event(event, owner_id) for event, owner_id in self._tail.read()]
         is_due = self._clock() >= self._next_live
         if not self._unsaid and not is_due:
             return []
         found = [*self._unsaid]
         with self._store.reading() as session:
-            found += self._jobs(session, {news.job_id for news in found if news.job_id is not None})
-            if any(news.kind in ("submitted", "edited", "state") for news in found):
+            versions = accounts.versions(session) if is_due else self._versions
+            changed = {user for user, version in versions.items() if self._versions.get(user, version) != version}
+            # No event tells that somebody was disabled or has other limits; what waits for it does.
+            held = listing.waiting_of(session, changed, _MOST_WAITING) if changed else []
+            found += self._jobs(session, {*held, *(news.job_id for news in found if news.job_id is not None)})
+            if changed or any(news.kind in ("submitted", "edited", "state") for news in found):
                 found += self._queue(session)
             if is_due:
                 self._next_live = self._clock() + self._live_every_s
                 found += [*self._progress(session), *self._devices(session)]
-        self._unsaid = []
+        self._unsaid, self._versions = [], versions
         self.current = tuple(self._known.values())
         return found
 

@@ -27,6 +27,7 @@ __all__ = [
     "user_called",
     "users",
     "valid",
+    "versions",
 ]
 
 
@@ -52,6 +53,11 @@ def lock_admins(session: Session) -> Sequence[User]:
 
 def users(session: Session) -> Sequence[User]:
     return session.scalars(select(User).order_by(User.name)).all()
+
+
+def versions(session: Session) -> dict[int, int]:
+    """Of each account; another one where anything of it was changed."""
+    return dict(session.execute(select(User.id, User.version)).all())
 
 
 def add_user(session: Session, name: str, role: str, now: datetime.datetime) -> User | None:

@@ -23,6 +23,7 @@ __all__ = [
     "page",
     "running",
     "tries",
+    "waiting_of",
 ]
 
 _NO_SETBACK = (Diagnosis.COMPLETED, Diagnosis.INTERRUPTED)
@@ -88,6 +89,12 @@ def _with_text(
 
 def by_numbers(session: Session, job_ids: Iterable[int]) -> Sequence[Job]:
     return session.scalars(select(Job).where(Job.id.in_(list(job_ids))).order_by(Job.id)).all()
+
+
+def waiting_of(session: Session, owner_ids: Iterable[int], limit: int) -> Sequence[int]:
+    """The numbers of the jobs of these owners that wait."""
+    waiting = select(Job.id).where(Job.owner_id.in_(list(owner_ids)), Job.state == State.QUEUED)
+    return session.scalars(waiting.order_by(Job.id).limit(limit)).all()
 
 
 def owners_of(session: Session, job_ids: Iterable[int]) -> dict[int, int]:

@@ -13,8 +13,10 @@ from api.routes import events as route
 from services import accounts
 from services.clock import utc_now
 from services.domain.states import State
+from services.news import Watch
 from services.store import events
 from services.store.models import Token
+from services.users import directory
 from tests.api.service import Service, expect_problem
 
 
@@ -119,6 +121,28 @@ def test_who_has_seen_a_number_that_never_was_or_missed_too_much_starts_anew(
     told = service.get("/v1/events", headers={"Last-Event-ID": "1"}).text
     assert kinds(told)[:2] == ["reset", "hello"]
     assert "reset" not in kinds(service.get("/v1/events", headers={"Last-Event-ID": "2"}).text)
+
+
+def test_who_is_disabled_or_limited_moves_his_jobs_in_the_queue_and_all_are_told(service_on_each: Service) -> None:
+    service = service_on_each
+    annas, berts = service.job("anna"), service.job("bert")
+    watch = Watch(service.store, service.settings, live_every_s=0.0)
+    watch.start()
+    assert watch.look() == []
+
+    def told(**change: Any) -> tuple[dict[str, int], dict[int, str | None]]:
+        directory.change(service.store, service.principals["admin"], "anna", change)
+        news = watch.look()
+        [queue] = [one.data["positions"] for one in news if one.kind == "queue"]
+        return queue, {one.data["id"]: one.data["reason"] for one in news if one.kind == "job"}
+
+    places, reasons = told(disabled=True)
+    assert places == {str(berts): 1, str(annas): 2}
+    assert list(reasons) == [annas]
+    assert "disabled" in (reasons[annas] or "")
+    assert told(disabled=False) == ({str(annas): 1, str(berts): 2}, {annas: None})
+    assert told(limits={"max_running": 0})[0] == {str(berts): 1, str(annas): 2}
+    assert watch.look() == []
 
 
 def test_a_stream_does_not_outlive_its_token(service: Service) -> None:
