@@ -34,6 +34,7 @@ AWAY_S = 2.0  # between two tries while the database does not answer
 MOST_WAITING = 2000  # messages for one listener
 _REMEMBERED = 2000  # events, for those who come back
 PAGE = 500
+_SHARE = 4  # one user has at most the fourth part of all streams: nobody keeps the others out
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -123,6 +124,9 @@ class Broadcaster:
         """Whoever joins leaves. Raises TooMany."""
         if self._is_closed or len(self._members) >= self._settings.max_streams:
             raise TooMany(f"{len(self._members)} event streams are open, and no more are let in; try again later")
+        own = sum(member.principal.user_id == principal.user_id for member in self._members)
+        if own >= max(1, self._settings.max_streams // _SHARE):
+            raise TooMany(f"you have {own} event streams open, and that is the limit; close one")
         member = Subscription(principal, job_id)
         self._members.add(member)
         if self._task is None:

@@ -1,5 +1,6 @@
 """The stream of a job's events."""
 
+import asyncio
 import dataclasses
 import datetime
 import json
@@ -13,6 +14,7 @@ from api.routes import events as route
 from services import accounts
 from services.clock import utc_now
 from services.domain.states import State
+from services.errors import TooMany
 from services.news import Watch
 from services.store import events
 from services.store.models import Token
@@ -143,6 +145,19 @@ def test_who_is_disabled_or_limited_moves_his_jobs_in_the_queue_and_all_are_told
     assert told(disabled=False) == ({str(annas): 1, str(berts): 2}, {annas: None})
     assert told(limits={"max_running": 0})[0] == {str(berts): 1, str(annas): 2}
     assert watch.look() == []
+
+
+def test_nobody_takes_all_streams(service: Service) -> None:
+    async def joined(broadcaster: Broadcaster) -> None:
+        bert, anna = service.principals["bert"], service.principals["anna"]
+        members = [await broadcaster.join(anna) for _ in range(2)]
+        with pytest.raises(TooMany, match="you have 2 event streams open"):
+            await broadcaster.join(anna)
+        members.append(await broadcaster.join(bert))
+        for member in members:
+            broadcaster.leave(member)
+
+    asyncio.run(joined(Broadcaster(service.store, dataclasses.replace(service.settings, max_streams=8))))
 
 
 def test_a_stream_does_not_outlive_its_token(service: Service) -> None:
