@@ -10,8 +10,7 @@ import socket
 import sys
 from pathlib import Path
 
-from launcher import __main__ as command
-from launcher import running
+from launcher import command, running
 from launcher.children import Program
 from services.settings import Settings
 

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from launcher import running
+from launcher import __main__, running
 from services.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -160,6 +161,19 @@ def test_settings_that_a_program_cannot_use_end_the_launcher_at_once(
     assert launcher.wait() == 1
     assert f"{program:<9} | DOWNSHIFT_X: not like this" in launcher.said
     assert launcher.said[-1] == f"the {program} cannot start with these settings; what it objects to is above"
+
+
+class Interrupts:
+    def find_spec(self, *arguments: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_launcher_is_loaded_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "launcher.command", raising=False)
+    monkeypatch.delattr("launcher.command", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupts()])
+
+    assert __main__.main() == 130
 
 
 def test_the_line_to_submit_with_survives_a_home_with_spaces(tmp_path: Path) -> None:
