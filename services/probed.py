@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from services import history, planning
 from services.domain import plan_changes, probing
+from services.domain.contract import ENOUGH_RUNS
 from services.domain.plans import Plan
 from services.storable import count
 from services.store import measurements
@@ -25,7 +26,8 @@ def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any
         return
     after = dataclasses.replace(before, micro_batch=chosen)
     for size, peak in points.items():
-        _keep(session, attempt, dataclasses.replace(before, micro_batch=size), peak, now)
+        plan = dataclasses.replace(before, micro_batch=size)
+        _keep(session, attempt, plan, peak, now, brief=size in _brief(said))
     law = planning.law_for(session, [after.model], history.device_kind(attempt))
     why = probing.found(points, attempt.limit_bytes)
     changes = plan_changes.changes(before, after, why)
@@ -42,19 +44,32 @@ def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any
 
 def _points(said: Mapping[str, Any], batch: int) -> dict[int, int | None]:
     """Peaks by micro-batch; None where it ran out."""
-    found = said.get("points")
     points: dict[int, int | None] = {}
-    for point in found if isinstance(found, list) else ():
-        if isinstance(point, Mapping):
-            size, peak = count(point.get("micro_batch")), count(point.get("peak"))
-            if size and batch % size == 0 and (peak or point.get("peak") is None):
-                points[size] = peak
+    for point in _tried(said):
+        size, peak = count(point.get("micro_batch")), count(point.get("peak"))
+        if size and batch % size == 0 and (peak or point.get("peak") is None):
+            points[size] = peak
     return points
 
 
-def _keep(session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime) -> None:
+def _brief(said: Mapping[str, Any]) -> set[int]:
+    """The micro-batches that were computed so few times that more may need more."""
+    tried = [(count(point.get("micro_batch")), count(point.get("runs"))) for point in _tried(said)]
+    return {size for size, runs in tried if size and runs is not None and runs < ENOUGH_RUNS}
+
+
+def _tried(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = said.get("points")
+    return [point for point in found if isinstance(point, Mapping)] if isinstance(found, list) else []
+
+
+def _keep(
+    session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime, *, brief: bool
+) -> None:
+    complete = peak is not None
     known = peak if peak is not None else attempt.limit_bytes + 1
-    measurements.add(session, planning.measurement(attempt, plan, now, peak=known, complete=peak is not None))
+    found = planning.measurement(attempt, plan, now, peak=known, complete=complete, brief=brief and complete)
+    measurements.add(session, found)
 
 
 def _sentence(before: Plan, after: Plan, why: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from services.datasets.dataset import Dataset
-from services.domain.contract import Probe, Reason
+from services.domain.contract import ENOUGH_RUNS, Probe, Reason
 from tests.trainings import Ended, prepare, train
 
 MB = 10**6
@@ -48,7 +48,7 @@ def test_most_of_the_slot_is_used_and_the_probe_saw_it_coming(ended: Ended) -> N
     assert peak is not None
     assert 0.75 * LIMIT < peak < LIMIT
     assert list(measured) == [4]
-    assert 0.8 * peak < measured[4] < LIMIT  # equal steps were seen to peak 13 % apart
+    assert 0.92 * peak < measured[4] < LIMIT
     assert probe["chosen"] == 4
 
 
@@ -81,7 +81,8 @@ def test_a_rehearsal_leaves_no_trace_in_what_is_trained(chosen: int, moving_aver
     with rehearsed.unchanged():
         for micro_batch in (2, 1, 4):
             rehearsed.split(4 // micro_batch)
-            rehearsed.rehearse(worst_case.endless(next(tiny_detector.batches(VALUES, micro_batch))))
+            images = next(tiny_detector.batches(VALUES, micro_batch))
+            assert rehearsed.rehearse(worst_case.endless(images)) == ENOUGH_RUNS
         assert int(rehearsed.global_step) > 0
     for was, now in zip(before, variables_of(rehearsed), strict=True):
         np.testing.assert_array_equal(was, now)

@@ -133,6 +133,24 @@ def test_what_it_measured_is_the_laws(desk: Desk, running: Claim) -> None:
     assert prediction["bytes"] == pytest.approx(860 * MB, rel=0.02)
 
 
+def test_what_it_measured_in_few_runs_is_the_figure_but_not_the_most(desk: Desk, running: Claim) -> None:
+    """EfficientDet-D0, 256²: after three steps, and after six, where it stayed."""
+    short, long = 475 * MB, 539 * MB
+    tell(desk, running, chosen=2, points=[{"micro_batch": 2, "peak": short, "runs": 3}])
+    assert [row.brief for row in desk.measurements()] == [True]
+    prediction = desk.attempt(running).planned["prediction"]
+    assert prediction["bytes"] == pytest.approx(short, rel=0.01)
+    assert prediction["high_bytes"] > long
+
+
+def test_what_it_measured_in_enough_runs_is_known(desk: Desk, running: Claim) -> None:
+    tried = [{"micro_batch": 8, "peak": None, "runs": 1}, {"micro_batch": 2, "peak": 530 * MB, "runs": 10}]
+    tell(desk, running, chosen=2, points=tried)
+    assert [row.brief for row in desk.measurements()] == [False, False]
+    prediction = desk.attempt(running).planned["prediction"]
+    assert prediction["high_bytes"] < 1.1 * 530 * MB
+
+
 def test_the_attempts_own_measurement_is_of_what_it_trained_with(desk: Desk, running: Claim) -> None:
     tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     Events(desk.folder(running)).step(1, peak=850 * MB)

@@ -223,6 +223,7 @@ class Rehearsal:
     def __init__(self, attempt: Attempt, first_batch: Any) -> None:
         self._attempt = attempt
         self._images = first_batch
+        self._runs: dict[int, int] = {}  # micro-batches that were computed, by their size
         self._began = time.monotonic()
 
     def peak(self, micro_batch: int) -> int | None:
@@ -232,12 +233,15 @@ class Rehearsal:
             if micro_batch != attempt.micro_batch:
                 self._images = self.split(micro_batch)
             attempt.reporter.phase(Phase.PROBING, micro_batch=micro_batch)
-            return attempt.memory.peak_of(lambda: attempt.step.rehearse(worst_case.endless(self._images)))
+            return attempt.memory.peak_of(lambda: self._compute(micro_batch))
         except Exception as error:
             if read_exception(error).reason is not Reason.DEVICE_MEMORY:
                 raise
         gc.collect()  # what the failed step still held
         return None
+
+    def _compute(self, micro_batch: int) -> None:
+        self._runs[micro_batch] = self._attempt.step.rehearse(worst_case.endless(self._images))
 
     def split(self, micro_batch: int) -> Any:
         """Go on with another micro-batch; what was traced for it is used again."""
@@ -250,7 +254,7 @@ class Rehearsal:
         self._attempt.reporter.event(
             EventKind.PROBE,
             chosen=chosen,
-            points=[{"micro_batch": size, "peak": peak} for size, peak in points.items()],
+            points=[{"micro_batch": size, "peak": peak, "runs": self._runs.get(size)} for size, peak in points.items()],
             limit=limit,
             seconds=round(time.monotonic() - self._began, 3),
             traces=self._attempt.step.traces,

@@ -14,8 +14,8 @@ from worker.trainer.static_walk import Walk
 
 Points = Mapping[int, int | None]  # micro-batch: peak in bytes; None: more than there is
 
-# Of the limit that must be left: equal steps do not peak equally. After two of them, training came to 5 and 6 % more
-# than was measured (EfficientDet-D0 in 1000 MB); after ten it should be less.
+# Of the limit that must be left: equal steps do not peak equally. Training came to up to 15 % more than two of them,
+# and up to 4 % more than ten (`benchmarks/probe_error.py`).
 _ROOM = 0.08
 _SHORT = 1.12  # what many steps were seen to need, of what two or three did
 

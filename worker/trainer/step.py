@@ -12,13 +12,13 @@ from object_detection.builders import optimizer_builder
 from tensorflow.python.ops import resource_variable_ops
 from tf_slim import filter_variables
 
-from services.domain.contract import Reason
+from services.domain.contract import ENOUGH_RUNS, Reason
 from worker.trainer.endings import Ending
 from worker.trainer.model import set_training
 
 Losses = dict[str, tf.Tensor]
 
-_REHEARSAL_S, _MOST_REHEARSED = 5.0, 10  # after six or so, EfficientDet-D0 had its highest peak of forty
+_REHEARSAL_S = 30.0  # the first micro-batch, which TensorFlow optimises its graph for, takes a fourth of it
 
 
 class TrainStep:
@@ -59,20 +59,18 @@ class TrainStep:
             self._apply()
         return losses
 
-    def rehearse(self, iterator: Iterator[Any]) -> None:
-        """As much of an update as decides its memory, and the update itself.
-
-        Equal micro-batches do not peak equally, because operations that are ready at once run in any order: two are
-        computed at least, and more while they are quick.
-        """
+    def rehearse(self, iterator: Iterator[Any]) -> int:
+        """As much of an update as decides its memory, and the update itself. Returns how many micro-batches that were:
+        enough of them, but where they are slow, two at least."""
         step = self._function()
         until = time.monotonic() + _REHEARSAL_S
-        for number in range(_MOST_REHEARSED):
-            if number >= 2 and time.monotonic() > until:
-                break
+        runs = 0
+        while runs < 2 or (runs < ENOUGH_RUNS and time.monotonic() < until):
             float(step(iterator)["Loss/total_loss"])  # waits for the device
+            runs += 1
         if self.accumulation > 1:
             self._apply()
+        return runs
 
     def split(self, accumulation: int) -> None:
         """From now on a batch is computed in this many pieces. What was traced for another number is kept."""
