@@ -136,9 +136,15 @@ def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: 
     job = service.made(attempts=2)
     now = utc_now()
     values = [metrics.Value("Loss/total_loss", step, 1000.0 if step == 5432 else 1.0, now) for step in range(1, 20_000)]
+    stages = [metrics.Value(f"Loss/{stage}Loss/localization_loss", 40, 1.0, now) for stage in ("RPN", "BoxClassifier")]
     with service.store() as store, store.transaction() as session:
-        metrics.record(session, job, 2, values)
+        metrics.record(session, job, 2, [*values, *stages])
     page = open_tab(service, f"/jobs/{job}#charts")
+    losses = page.get_by_role("img", name="Chart: Losses")
+    page.get_by_role("button", name="RPN localization").click()
+    shown = "chart => chart.data.filter((trace) => trace.visible).map((trace) => trace.name)"
+    expect(page.get_by_role("button", name="RPN localization")).to_have_attribute("aria-pressed", "false")
+    assert losses.evaluate(shown) == ["box localization"]
     chart = page.get_by_role("img", name=re.compile("Chart: (Total )?loss", re.IGNORECASE)).first
     expect(chart.locator(".scatterlayer .trace").first).to_be_attached()
     expect(page.get_by_text("attempt 2").first).to_be_attached()

@@ -133,7 +133,9 @@ function show() {
   if (!shown.length) {
     put(empty, isFiltered()
       ? [h("h2", {}, "No job matches"), h("p", {}, "Choose other filters above."), h("a", { class: "button", href: "/" }, "Show all jobs")]
-      : [h("h2", {}, "No jobs yet"), h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]);
+      : [h("h2", {}, "No jobs yet"), me?.scopes.includes("submit")
+        ? [h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]
+        : h("p", {}, "None that you may see. They appear here by themselves.")]);
   }
   showChosen();
 }

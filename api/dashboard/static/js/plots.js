@@ -1,6 +1,6 @@
 // Charts by Plotly, which is loaded only where there is one, in the page's own colours. All charts of a page share
 // their range of steps.
-import { h } from "./dom.js";
+import { h, keyed } from "./dom.js";
 import { figure } from "./format.js";
 
 const GIB = 2 ** 30;
@@ -15,7 +15,8 @@ export const GROUPS = [
   { title: "Host memory", unit: "GB", has: (name) => name === "host_memory", scale: GIB, zero: true },
 ];
 const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use" };
-export const metricWords = (name) => WORDS[name] ?? name.replace(/^Loss\/(.*\/)?/, "").replace(/^DetectionBoxes_Precision\//, "").replace(/^DetectionMasks_Precision\//, "mask ").replaceAll("_", " ");
+const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " }; // of a two-stage model, which have losses of the same name
+export const metricWords = (name) => WORDS[name] ?? name.replace(/^Loss\/(?:(\w+)\/)?(.+?)(_loss)?$/, (_, stage, loss) => `${STAGES[stage] ?? ""}${loss}`).replace(/^DetectionBoxes_Precision\//, "").replace(/^DetectionMasks_Precision\//, "mask ").replaceAll("_", " ");
 export const grouped = (names) => GROUPS.map((group) => ({ ...group, names: names.filter((name) => GROUPS.find((one) => one.has(name))?.title === group.title) })).filter((group) => group.names.length);
 
 let loading = null;
@@ -69,14 +70,12 @@ function marks(starts) {
   };
 }
 
-function layout({ data, zero, starts = [] }, range, legend) {
+function layout({ data, zero, starts = [] }, range) {
   const [text, line, muted] = ["--text", "--line", "--muted"].map(token);
   const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: muted, size: 11 }, automargin: true };
-  const hasLegend = legend && new Set(data.map((one) => one.name).filter(Boolean)).size > 1;
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: text, size: 12, family: "system-ui, sans-serif" },
-    margin: { l: 48, r: 12, t: 8 + (hasLegend ? 22 : 0) + (starts.length ? 14 : 0), b: 26 }, showlegend: hasLegend,
-    legend: { orientation: "h", x: 0, y: starts.length ? 1.1 : 1.02, yanchor: "bottom", font: { color: muted, size: 11 }, bgcolor: "rgba(0,0,0,0)" },
+    margin: { l: 48, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 }, showlegend: false, // there is one of the page's own
     hovermode: "x unified", hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
     ...marks(starts),
@@ -109,7 +108,7 @@ export class ChartGrid {
   /** Boxes of the size of charts while these are on their way. */
   skeleton(count) {
     this.cards.clear();
-    this.root.replaceChildren(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h2", { class: "skeleton" }, "…"), h("div", { class: "chart skeleton" }))));
+    this.root.replaceChildren(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h2", { class: "skeleton" }, "…"), h("div", { class: "chart-names" }), h("div", { class: "chart skeleton" }))));
   }
 
   /** `charts`: [{title, unit, data, zero, starts}]; `range`: of steps, null for all. No `legend`: the page has one for all. */
@@ -124,18 +123,34 @@ export class ChartGrid {
     for (const chart of charts) if (!this.cards.has(chart.title)) this.add(chart); // all of them, so that each knows its width
     const shared = range ?? stepsOf(charts);
     await Promise.all(charts.map((chart) => {
-      const { plot } = this.cards.get(chart.title);
+      const { plot, names, hidden } = this.cards.get(chart.title);
+      if (legend) this.showNames(chart, names, hidden);
       plot.setAttribute("aria-label", `Chart: ${chart.title}${lastOf(chart)}`);
-      return Plotly.react(plot, chart.data, layout(chart, shared, legend), OPTIONS).then(() => this.listen(plot));
+      return Plotly.react(plot, chart.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.legendgroup) })), layout(chart, shared), OPTIONS).then(() => this.listen(plot));
     }));
   }
 
   add({ title, unit }) {
     const plot = h("div", { class: "chart", role: "img" });
-    const card = h("section", { class: "card chart-card" }, h("h2", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), plot);
+    const names = h("div", { class: "chart-names" });
+    const card = h("section", { class: "card chart-card" }, h("h2", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), names, plot);
     this.root.append(card);
-    this.cards.set(title, { card, plot });
+    this.cards.set(title, { card, plot, names, hidden: new Set() });
     this.resized.observe(plot);
+  }
+
+  /** Which line is which; a click takes one away or back. */
+  showNames(chart, place, hidden) {
+    const lines = chart.data.filter((one) => one.showlegend);
+    keyed(place, lines.length > 1 ? lines : [], ({ name }) => name, ({ name }) => h("button", { type: "button", class: "quiet", onclick: (event) => {
+      if (!hidden.delete(name)) hidden.add(name);
+      event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(name)));
+      const { plot } = this.cards.get(chart.title);
+      window.Plotly.restyle(plot, { visible: plot.data.map((trace) => !hidden.has(trace.legendgroup)) });
+    } }, h("span", { class: "swatch" }), name), (button, { name, line }) => {
+      button.setAttribute("aria-pressed", String(!hidden.has(name)));
+      button.firstChild.style.borderTop = `2px ${line.dash ? "dashed" : "solid"} ${line.color}`;
+    });
   }
 
   listen(plot) {

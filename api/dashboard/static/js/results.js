@@ -99,7 +99,7 @@ export function start(root, { id, state }) {
   function gallery(step) {
     const newest = new Map();
     for (const picture of pictures.filter((one) => one.step === step).sort((one, other) => one.attempt - other.attempt)) newest.set(picture.number, picture);
-    const shown = [...newest.values()].sort((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step} on the right` }));
+    const shown = [...newest.values()].sort((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right` }));
     if (!shown.length) return h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
     return h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"),
       h("ul", { class: "gallery" }, shown.map((picture, index) => h("li", {},

@@ -63,7 +63,7 @@ async function webhooks(place) {
   const { items } = await get("/v1/webhooks");
   const add = () => ask("New webhook", [
     field("Address", h("input", { id: "hook-url", type: "url", placeholder: "https://…", maxlength: "1000" })),
-    h("fieldset", {}, h("legend", {}, "Tell it when a job has"), Object.entries(KINDS).map(([kind, words]) => h("label", { class: "check" }, h("input", { type: "checkbox", checked: true, value: kind, class: "hook-kind" }), words)), h("p", {})),
+    h("fieldset", {}, h("legend", {}, "Jobs that it is told of"), Object.entries(KINDS).map(([kind, words]) => h("label", { class: "check" }, h("input", { type: "checkbox", checked: true, value: kind, class: "hook-kind" }), words)), h("p", {})),
   ], "Make webhook", async () => {
     const hook = await post("/v1/webhooks", { url: $("#hook-url").value.trim(), kinds: $$(".hook-kind").filter((box) => box.checked).map((box) => box.value) });
     secret("The webhook's secret", hook.secret);
