@@ -97,7 +97,7 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(servi
     page = open_tab(service, f"/jobs/{job}#log", viewport={"width": 1200, "height": 1300})
     panel = page.get_by_role("tabpanel", name="Log")
     expect(panel.locator(".line").last).to_contain_text(f"I step {LINES}: loss")
-    expect(panel.get_by_role("status")).to_contain_text(f"of {LINES:,}")
+    expect(panel).to_contain_text(f"of {LINES:,}")
 
     page.get_by_label("Search the log").fill("STEP 123456:")
     page.keyboard.press("Enter")
@@ -107,6 +107,7 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(servi
 
     page.get_by_role("button", name="Jump to the error").click()
     expect(panel.locator(f'.fatal[data-line="{WRONG_LINE}"]')).to_be_in_viewport()
+    expect(panel.get_by_role("status")).to_contain_text("the allocator ran out")
     page.get_by_label("follow the end").check()
     page.get_by_role("log").scroll_into_view_if_needed()
     expect(panel.locator(f'[data-line="{LINES}"]')).to_be_in_viewport()
@@ -121,7 +122,7 @@ def test_charts_that_were_looked_for_before_the_first_step_are_drawn_after_it(se
     service.behave(phases_s={"tracing": 4})
     job = service.submit(steps=5)
     page = open_tab(service, f"/jobs/{job}")
-    expect(page.locator("#now")).to_contain_text("tracing")
+    expect(page.locator("#now")).to_contain_text(re.compile("starting|tracing"))
     with page.expect_response(re.compile("/metrics")) as answer:
         page.get_by_role("tab", name="Charts").hover()
     assert answer.value.json()["names"] == []

@@ -39,7 +39,7 @@ async function ask(method, path, body, { signal, headers = {} } = {}) {
     throw new Problem(0, { detail: "the service cannot be reached: is it running, and is the network there?" });
   }
   if (answer.status === 401 && path !== "/v1/session") {
-    location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+    location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
     return new Promise(() => {}); // the page is on its way out
   }
   if (answer.status === 204) return null; // whatever kind of content it says it has none of

@@ -1,5 +1,6 @@
 // One stream for the tab. The browser comes back by itself with the last number it has seen, so nothing is missed;
 // where the service says that it cannot replay from there, listeners are told to load afresh ("reset").
+import { get } from "./api.js";
 
 const listeners = new Set();
 let source = null;
@@ -48,7 +49,7 @@ addEventListener("pageshow", (event) => {
 function again(seconds = 5) {
   show(navigator.onLine ? "lost" : "offline", seconds);
   if (seconds) setTimeout(again, 1000, seconds - 1);
-  else open();
+  else get("/v1/whoami").then(open, () => again()); // who is no longer logged in is led to where one logs in
 }
 
 const STATES = {

@@ -2,7 +2,7 @@
 import { get, post, whoami } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
-import { duration, plural } from "./format.js";
+import { duration, percent, plural } from "./format.js";
 import { confirmed, doing, tabs, toast } from "./frame.js";
 import { diagnosisWords, labelOf, pill } from "./parts.js";
 import { place, wait } from "./standing.js";
@@ -23,7 +23,7 @@ async function load() {
     $("#problem").hidden = true;
     show();
   } catch (error) {
-    say($("#problem"), `The job could not be loaded: ${error.message}`);
+    say($("#problem"), `The job could not be loaded: ${error.message}. It is tried again by itself.`);
     $("#problem").hidden = false;
   }
 }
@@ -32,7 +32,7 @@ const may = () => me.role === "admin" || (me.role === "member" && me.user === st
 
 function show() {
   const { job, attempts } = state;
-  document.title = `${job.name} · Downshift`;
+  document.title = `${job.state === "running" && job.progress.step ? percent(job.progress.step / job.progress.steps) : job.state} · ${job.name} · Downshift`;
   if (!$("#name").classList.contains("editing")) put($("#name"), job.name, may() ? editButton("name") : null);
   put($("#state"), pill(job.stopping ? `${job.stopping} asked for` : job.state, job.stopping ? "warn" : job.state));
   say($("#now"), sentence(job, attempts));
@@ -124,6 +124,10 @@ $(".tabs").addEventListener("pointerover", async (event) => {
 });
 
 await load();
+while (!state.job) {
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  await load();
+}
 tabs($(".tabs"), showPart);
 // The chart library is large: when nothing else is to be done, and before somebody asks for it.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));

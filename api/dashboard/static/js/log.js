@@ -21,7 +21,9 @@ export function start(root, { id, state }) {
   } });
   const follow = h("input", { type: "checkbox", checked: true, onchange: () => (follow.checked ? view.toEnd() : view.stay()) });
   const download = h("a", { class: "button", download: "" }, "Download");
-  const status = h("p", { class: "muted small log-status", role: "status" });
+  const where = h("span", {});
+  const trouble = h("span", { class: "trouble", role: "status" });
+  const status = h("p", { class: "muted small log-status" }, where, trouble);
   const fresh = h("button", { type: "button", class: "new-lines", hidden: true, onclick: () => view.toEnd() });
   const view = new LogView({ fetch: (from, lines) => ask({ from, lines }), told, moved: showFresh, chosen: (line) => history.replaceState(null, "", `#log:${number()}:${line}`) });
   root.append(h("div", { class: "card log-card" },
@@ -34,7 +36,7 @@ export function start(root, { id, state }) {
       button("↑", "Previous match (Shift+Enter)", () => find(-1)), h("button", { title: "Next match (Enter)" }, "↓"), count),
       button("Jump to the error", "The lines that tell why it ended", jumpToTrouble), h("label", { class: "check" }, follow, "follow the end"), h("label", { class: "check" }, wrap, "wrap"),
       button("Copy", "Copy the lines that are shown", () => copy(view.shownText(), "Copied the lines that are shown")), download),
-    h("div", { class: "log-frame" }, view.element, fresh), status));
+    status, h("div", { class: "log-frame" }, view.element, fresh)));
   view.wrap(wrap.checked);
   for (const arrow of root.querySelectorAll(".log-find button")) arrow.setAttribute("aria-label", arrow.title);
 
@@ -52,7 +54,7 @@ export function start(root, { id, state }) {
   }
   function told() {
     const [first, last] = view.shown();
-    say(status, view.total ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}` : "Nothing was printed yet.");
+    say(where, view.total ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}` : "Nothing was printed yet.");
   }
   function showFresh() {
     follow.checked = view.follows;
@@ -65,10 +67,11 @@ export function start(root, { id, state }) {
   async function open(line = null) {
     options();
     if (!attempt.value) {
-      say(status, "It has not been tried yet.");
+      say(where, "It has not been tried yet.");
       return;
     }
     matches = null;
+    say(trouble, "");
     view.clear();
     await tail();
     if (line) view.jump(line);
@@ -88,7 +91,7 @@ export function start(root, { id, state }) {
       view.take(found.first, found.lines, found.total_lines);
       showFresh();
     } catch (error) {
-      say(status, `The log could not be read: ${error.message}`);
+      say(where, `The log could not be read: ${error.message}`);
     } finally {
       tailing = false;
     }
@@ -150,9 +153,11 @@ export function start(root, { id, state }) {
       const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: number() })}`);
       view.fatal(found.lines.map((one) => one.line));
       if (found.lines.length) view.jump(found.lines[0].line);
-      say(status, found.lines.length ? found.message ?? "" : "This attempt has no error.");
+      else view.toEnd();
+      const isWell = [null, "completed", "interrupted"].includes(found.diagnosis);
+      say(trouble, isWell ? "This attempt has no error." : `${found.message ?? ""}${found.lines.length ? "" : ". No line of its log says why: this is its end"}`);
     } catch (error) {
-      say(status, error.message);
+      say(trouble, error.message);
     }
   }
 
