@@ -71,7 +71,7 @@ def walk_below(root: Path, name: str, limit: int) -> Iterator[Entry]:
             folders.sort()
             for file in sorted(files):
                 path = Path(folder, file)
-                with suppress(OSError):  # checkpoints come and go while we look
+                with suppress(OSError, UnicodeEncodeError):  # checkpoints come and go while we look
                     if stat.S_ISREG(path.lstat().st_mode):
                         if left == 0:
                             return
@@ -80,8 +80,10 @@ def walk_below(root: Path, name: str, limit: int) -> Iterator[Entry]:
 
 
 def _entry(root: Path, path: Path) -> Entry:
-    about = path.lstat()
-    return Entry(path.relative_to(root).as_posix(), about.st_size, about.st_mtime)
+    """Raises UnicodeEncodeError for a name that is no text: nobody could ask for it."""
+    about, name = path.lstat(), path.relative_to(root).as_posix()
+    name.encode()
+    return Entry(name, about.st_size, about.st_mtime)
 
 
 def read_exactly(file: BinaryIO, size: int) -> Iterator[bytes]:

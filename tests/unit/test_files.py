@@ -1,6 +1,7 @@
 """Files below a root, and the ends of long logs."""
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def test_what_was_announced_is_read_also_from_a_file_that_grows_or_shrinks() -> 
     assert b"".join(files.read_exactly(io.BytesIO(b"abcdef"), 3)) == b"abc"
     assert b"".join(files.read_exactly(io.BytesIO(b"ab"), 4)) == b"ab\0\0"
     assert b"".join(files.read_exactly(io.BytesIO(b""), 0)) == b""
+
+
+def test_a_name_that_is_no_text_is_passed_over(tmp_path: Path) -> None:
+    """JSON cannot say it; a list of the others is better than none."""
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "model").touch()
+    (tmp_path / "export" / os.fsdecode(b"\xff")).touch()
+    assert [entry.name for entry in files.walk_below(tmp_path, "export", 9)] == ["export/model"]
 
 
 def test_a_folder_with_very_many_files_is_not_walked_to_its_end(tmp_path: Path) -> None:
