@@ -4,10 +4,11 @@ import http.server
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Guard, Tab
+from tests.browser.conftest import Guard, Tab, log_in
 from tests.browser.service import PASSWORD, Service
 
 PAGES = ("/", "/login", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings", "/docs")
@@ -152,3 +153,13 @@ def test_who_logs_out_is_out_in_every_tab(service: Service, open_tab: Tab, guard
     expect(page).to_have_url(f"{service.url}/login")
     page.goto("/")
     expect(page).to_have_url(f"{service.url}/login?next=%2F")
+
+
+def test_a_link_to_the_login_page_leads_nowhere_else(service: Service, open_tab: Tab, guard: Guard) -> None:
+    guard.allow("404|401")
+    with other_site("<title>Elsewhere</title>") as elsewhere:
+        host = elsewhere.removeprefix("http:").rstrip("/")  # //127.0.0.1:…
+        for wanted in (elsewhere, host, f"/.{host}", f"/x/..{host}"):
+            page = open_tab(service, f"/login?next={quote(wanted, safe='')}", user=None)
+            log_in(page, service, "anna")
+            assert page.url.startswith(f"{service.url}/"), wanted

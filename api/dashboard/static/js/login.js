@@ -2,10 +2,10 @@
 import { post } from "./api.js";
 import { $ } from "./dom.js";
 
-/** Only to a page of this service: never to where a link from elsewhere wants. */
+/** Only to a page of this service: never to where a link from elsewhere wants. A path alone could be //elsewhere. */
 function next() {
   const wanted = new URL(new URLSearchParams(location.search).get("next") ?? "/", location.origin);
-  return wanted.origin === location.origin && wanted.pathname !== "/login" ? wanted.pathname + wanted.search : "/";
+  return wanted.origin === location.origin && wanted.pathname !== "/login" ? wanted.href : "/";
 }
 
 function enter(form, body) {
