@@ -28,7 +28,7 @@ class BodyLimit:
         if "content-length" in headers and "transfer-encoding" in headers:
             # Where two disagree about the end of a request, the rest of it becomes somebody else's.
             detail = "send Content-Length or Transfer-Encoding, not both"
-            await problem(scope, "bad_request", detail)(scope, receive, send)
+            await problem(scope, "bad_request", detail, headers={"Connection": "close"})(scope, receive, send)
             return
         is_upload = scope["method"] == "POST" and scope["path"] in _UPLOADS
         most, told = self._archive if is_upload else self._json
