@@ -25,7 +25,7 @@ _FEW = 0.2  # the share of the places that may be called absurd; more than that 
 # A measured peak is the largest of the steps that were looked at, and a low one may be of an attempt that had few:
 # EfficientDet-D0 at 256² came to 475 MB in three steps and to 539 in six, then stayed there.
 _LOW, _HIGH = 0.5, 1.5  # the weight of those below the estimate, and above
-_HIT = 1e-3  # above by less is hit, which proves as little: else rounding decided how sure a single one makes
+_HIT = 1e-3  # nearer than this is neither: else rounding decided how sure a single measurement makes
 _LEAST = 0.3  # of its centre: what a part costs at least
 _ROUNDS = 12  # later ones change nothing that counts
 
@@ -108,11 +108,16 @@ def _belief(samples: Sequence[_Sample], estimate: Estimate) -> list[float]:
     """The weight of each; less for what is low or does not fit, and none for the absurd (Tukey's biweight)."""
     absurd = max(_ABSURD, 5 * _noise(samples, estimate))
     return [
-        s.weight
-        * (_HIGH if s.measured > (1 + _HIT) * estimate.value(s.parts) else _LOW)
-        * max(0.0, 1 - (s.off(estimate) / absurd) ** 2) ** 2
+        s.weight * _credit(s.measured / estimate.value(s.parts)) * max(0.0, 1 - (s.off(estimate) / absurd) ** 2) ** 2
         for s in samples
     ]
+
+
+def _credit(measured: float) -> float:
+    """Of what was measured, as a share of the estimate."""
+    if abs(measured - 1) < _HIT:
+        return 1.0
+    return _HIGH if measured > 1 else _LOW
 
 
 def _noise(samples: Sequence[_Sample], estimate: Estimate) -> float:

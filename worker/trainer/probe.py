@@ -17,7 +17,7 @@ Points = Mapping[int, int | None]  # micro-batch: peak in bytes; None: more than
 # Of the limit that must be left: equal steps do not peak equally. Training came to up to 15 % more than two of them,
 # and up to 4 % more than ten (`benchmarks/probe_error.py`). It is what the memory law allows for after one measurement:
 # what the probe takes, the plan of the next job takes too.
-_ROOM = 0.065
+_ROOM = 0.055
 _SHORT = 1.12  # what many steps were seen to need, of what two or three did
 
 
