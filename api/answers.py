@@ -290,6 +290,7 @@ class Device(BaseModel):
     temperature: int | None = Field(description="degrees Celsius")
     processes: list[Process] = Field(description="other people's")
     problem: str | None = Field(description="why nothing starts on it")
+    problem_since: datetime.datetime | None
     seen_at: datetime.datetime
     is_present: bool = Field(description="its host has reported it lately")
     job: LeasedTo | None

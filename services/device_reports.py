@@ -48,14 +48,18 @@ def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
             if device is None:
                 device = Device(id=f"{host}/{reading.key}", host=host, key=reading.key, baseline_bytes=None)
                 session.add(device)
+            had_problem = device.problem is not None
             _update(device, reading, device.id in leased, now)
+            _keep_time(device, had_problem, now)
             there.append(device)
         device_history.write_down(session, there, held, now)
         for gone in known.values():
             if gone.id not in leased:
                 devices.remove(session, gone)
             else:
+                had_problem = gone.problem is not None
                 gone.problem = "the host does not see it any more"
+                _keep_time(gone, had_problem, now)
 
 
 def _update(device: Device, reading: Reported, leased: bool, now: datetime.datetime) -> None:
@@ -71,6 +75,14 @@ def _update(device: Device, reading: Reported, leased: bool, now: datetime.datet
         device.problem = f"{gigabytes(held)} are still held after the last job ended; waits until they are free"
     else:
         device.baseline_bytes = None
+
+
+def _keep_time(device: Device, had_problem: bool, now: datetime.datetime) -> None:
+    """Whatever its words: they change with the figures in them."""
+    if device.problem is None:
+        device.problem_since = None
+    elif not had_problem:
+        device.problem_since = now
 
 
 def _held_by_nobody(reading: Reported) -> int:

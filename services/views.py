@@ -145,6 +145,7 @@ def device_view(
         "temperature": device.temperature,
         "processes": device.processes,
         "problem": device.problem,
+        "problem_since": stamp(device.problem_since),
         "seen_at": stamp(device.seen_at),
         "is_present": device.seen_at >= present_since,
         "job": None if holding is None else _holder_view(holding, is_hidden),

@@ -217,6 +217,7 @@ class Device(Base):
     temperature: Mapped[int | None] = mapped_column(Integer)
     processes: Mapped[list[Any]]
     problem: Mapped[str | None]  # why nothing starts on it
+    problem_since: Mapped[datetime.datetime | None]
     baseline_bytes: Mapped[int | None]  # used by others when our last job was given it; None: it is clean
     seen_at: Mapped[datetime.datetime]
 

@@ -39,8 +39,12 @@ def test_each_host_tells_of_its_own(desk: Desk) -> None:
 def test_a_problem_comes_and_goes_with_the_report(desk: Desk) -> None:
     desk.report(slot(0, 1000, problem="the disk has 3 MB left"))
     assert desk.device("cpu-0").problem == "the disk has 3 MB left"
+    since = desk.device("cpu-0").problem_since
+    assert since == desk.device("cpu-0").seen_at
+    desk.report(slot(0, 1000, problem="the disk has 2 MB left"))
+    assert desk.device("cpu-0").problem_since == since
     desk.report(slot(0, 1000))
-    assert desk.device("cpu-0").problem is None
+    assert (desk.device("cpu-0").problem, desk.device("cpu-0").problem_since) == (None, None)
 
 
 def test_a_gpu_whose_memory_is_still_held_after_a_job_waits_until_it_is_free(desk: Desk) -> None:

@@ -37,11 +37,13 @@ function updateDevice(card, device) {
   put($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
   put($(".state", card), dot(...stateOf(device)));
   put($(".now", card),
-    device.problem ? h("p", { class: "note bad" }, device.problem) : null,
+    device.problem ? h("p", { class: "note bad" }, device.problem, device.problem_since ? [" · ", time(device.problem_since, howLong)] : null) : null,
     device.total_bytes ? deviceMemory(device) : null,
     h("table", { class: "holders" }, h("caption", { class: "visually-hidden" }, "Who holds its memory"), h("tbody", {}, holders(device))),
     h("p", { class: "small muted number" }, facts(device)));
 }
+
+const howLong = (moment) => `for ${duration((Date.now() - Date.parse(moment)) / 1000)}`;
 
 /** A row for each: our job, other people's processes, what nobody is named for, and what is free. */
 function holders(device) {
