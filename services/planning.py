@@ -167,8 +167,8 @@ def rung_values(rung: planner.Step, device_ids: Sequence[str]) -> dict[str, Any]
 
 
 def largest(found: Sequence[Room], min_bytes: int = 0) -> Room | None:
-    """The device with the most memory that the job may use."""
-    fitting = [room for room in found if room.size_bytes >= min_bytes]
+    """The device with the most memory that the job may use. One that never told its memory may hold anything."""
+    fitting = [room for room in found if room.size_bytes >= max(min_bytes, 1)]
     return max(fitting, key=lambda room: room.total_bytes, default=None)
 
 

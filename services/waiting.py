@@ -49,4 +49,5 @@ def for_repair(wanted: Iterable[Room]) -> str | None:
 
 
 def _named(room: Room) -> str:
-    return f"{room.name} ({room.device_id}, {gigabytes(room.size_bytes)})"
+    size = f", {gigabytes(room.size_bytes)}" if room.size_bytes else ""
+    return f"{room.name} ({room.device_id}{size})"

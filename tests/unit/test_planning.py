@@ -139,6 +139,19 @@ def test_who_prefers_to_wait_is_not_shrunk_while_the_larger_device_has_a_problem
     assert "waits for box/cpu-1" in (desk.job(other.job_id).reason or "")
 
 
+def test_a_device_that_never_told_its_memory_is_no_reason_to_fail(desk: Desk) -> None:
+    unknown = gpu(0, total=0, free=0, problem="there is no driver")
+    desk.report(unknown)
+    job_id = desk.submit()
+    assert desk.job(job_id).state == State.QUEUED
+    desk.report(gpu(0, total=64 * GB, free=64 * GB))
+    assert desk.claim() is not None
+    large = desk.submit(device={"min_memory_mb": 32_000})
+    desk.report(unknown, slot(0, 1000))
+    assert desk.claim() is None
+    assert desk.job(large).reason == "waits for GPU 0 (box/gpu-0): there is no driver"
+
+
 def test_a_device_that_stays_broken_is_not_waited_for_for_ever(desk: Desk) -> None:
     desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
     claim = ran_out(desk, **LARGE, policy={"plan_ahead": False, "prefer": "wait"})
