@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-__all__ = ["ArchiveError", "unpack"]
+__all__ = ["ArchiveError", "TooMuch", "unpack"]
 
 _MOST_ENTRIES = 20_000
 # How long tarfile takes for one grows with the square of its length until Python 3.11.10 (CVE-2024-6232).
@@ -26,6 +26,10 @@ class ArchiveError(ValueError):
     """An archive that is not taken; the message says why."""
 
 
+class TooMuch(ArchiveError):
+    """It holds more than it may."""
+
+
 def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[str], bool]) -> list[Path]:
     """The wanted files of a tar, gzipped or not, side by side in `folder` under their last names. Raises ArchiveError.
 
@@ -38,7 +42,7 @@ def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[st
             for entry in tar:
                 _check(entry)
                 if entry.offset_data + entry.size > most_bytes:  # with all headers until there
-                    raise ArchiveError(f"holds more than {most_bytes // 2**20} MB")
+                    raise TooMuch(f"holds more than {most_bytes // 2**20} MB")
                 name = PurePosixPath(entry.name).name
                 if entry.isfile() and is_wanted(name):
                     found.append(_copy(tar, entry, folder / name))

@@ -14,7 +14,7 @@ from typing import Any
 
 from services import archives, materials, once
 from services.accounts import Principal, Scope
-from services.archives import ArchiveError
+from services.archives import ArchiveError, TooMuch
 from services.clock import utc_now
 from services.datasets import importer
 from services.domain.tfrecord import DatasetError
@@ -53,9 +53,18 @@ def place_for(settings: Settings) -> Iterator[Path]:
 
 def require_space(settings: Settings, size: int) -> None:
     """For so many bytes more, with what is to be left for training. Raises NoSpace."""
+    if _room(settings) < size:
+        raise _full(settings)
+
+
+def _room(settings: Settings) -> int:
+    """Bytes that may come, so that training has what is kept for it."""
+    return shutil.disk_usage(settings.home).free - settings.min_free_disk_mb * _MB
+
+
+def _full(settings: Settings) -> NoSpace:
     free = shutil.disk_usage(settings.home).free
-    if free - size < settings.min_free_disk_mb * _MB:
-        raise NoSpace(f"the disk has {free // _MB} MB left, and {settings.min_free_disk_mb} MB are kept for training")
+    return NoSpace(f"the disk has {free // _MB} MB left, and {settings.min_free_disk_mb} MB are kept for training")
 
 
 def add_dataset(
@@ -185,9 +194,14 @@ def _add(
 def _unpacked(settings: Settings, upload: Upload, taken: _Taken) -> dict[str, Any]:
     folder = upload.file.parent / "files"
     folder.mkdir(mode=0o755)
+    most, room = settings.max_upload_mb * _MB, _room(settings)
     try:
-        files = archives.unpack(upload.file, folder, settings.max_upload_mb * _MB, taken.is_wanted)
+        files = archives.unpack(upload.file, folder, min(most, room), taken.is_wanted)
         return taken.add(files)
+    except TooMuch as error:
+        if room < most:
+            raise _full(settings) from None
+        raise Invalid([Fault("archive", str(error))]) from None
     except ArchiveError as error:
         raise Invalid([Fault("archive", str(error))]) from None
     except DatasetError as error:

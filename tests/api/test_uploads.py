@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import io
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,19 @@ def test_where_the_disk_is_full_nothing_is_taken(
 ) -> None:
     object.__setattr__(service.settings, "min_free_disk_mb", 10**9)
     expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 507, "no_space")
+    assert left_over(service) == []
+
+
+def test_a_small_archive_that_holds_much_leaves_training_its_disk(
+    service: Service, records: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = service.settings.min_free_disk_mb * 2**20
+    usage = shutil.disk_usage(service.settings.home)._replace(free=kept + 2**20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    assert send(service, "/v1/datasets?name=mine", tarred(records)).status_code == 201
+    packed = tarred({**records, "mine/train-more": bytes(2**20)}, "w:gz")
+    problem = expect_problem(send(service, "/v1/datasets?name=more", packed), 507, "no_space")
+    assert "are kept for training" in problem["detail"]
     assert left_over(service) == []
 
 
