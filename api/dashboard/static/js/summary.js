@@ -22,7 +22,7 @@ export function showProgress(root, job) {
   const rate = eta && steps > step ? (job.plan.batch_size * (steps - step)) / eta : null;
   put(words, h("strong", {}, `${step.toLocaleString("en")} / ${steps.toLocaleString("en")}`), h("span", {}, "steps"), h("span", {}, percent(share)),
     rate ? h("span", {}, `${figure(Number(rate.toPrecision(3)))} images/s`) : null,
-    eta !== null && eta !== undefined ? h("span", {}, `${duration(eta)} left`) : null);
+    eta ? h("span", {}, `${duration(eta)} left`) : null);
 }
 
 /** `may`: the one who looks may edit it. */
