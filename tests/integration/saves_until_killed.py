@@ -3,7 +3,7 @@
     python saves_until_killed.py FOLDER ROUNDS SEED
 
 Each round is a child forked after the imports and before any operation. A child resumes, says at which step, then
-says each step that was saved, until it is killed without warning.
+says each step that was saved, until it is killed without warning, though not before the second.
 """
 
 import json
@@ -47,7 +47,7 @@ def one_round(folder: Path, delay: float) -> list[int]:
             os._exit(1)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        said = [int(pipe.readline() or -1)]
+        said = [int(pipe.readline() or -1) for _ in ("resumed", "saved", "saved")]
         time.sleep(delay)
         os.kill(child, signal.SIGKILL)
         said += [int(line) for line in pipe]

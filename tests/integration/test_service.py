@@ -13,6 +13,7 @@ import pytest
 from launcher import addresses
 from launcher.demo_service import Api, serving
 from services.datasets import shapes
+from services.domain.contract import EXIT_CODES, Reason
 from services.settings import Settings
 
 TIMEOUT_S = 540.0
@@ -68,11 +69,27 @@ def request(model: str, batch: int, steps: int, **policy: Any) -> dict[str, Any]
     }
 
 
+def check_the_allocators_words(ended: dict[str, Any], log: str) -> None:
+    """TensorFlow's own BFC allocator failed, and the outcome carries what it said."""
+    outcome = ended["evidence"]
+    assert outcome["reason"] == Reason.DEVICE_MEMORY
+    assert ended["exit_status"] == EXIT_CODES[Reason.DEVICE_MEMORY]
+    assert "OOM when allocating tensor" in outcome["message"]
+    assert "\n" not in outcome["message"]
+    allocator = outcome["allocator"]
+    assert allocator["limit"] == ended["limit_bytes"]
+    assert 0.5 * allocator["limit"] < allocator["in_use"] <= allocator["peak"] <= allocator["limit"]
+    assert allocator["requested"] > 0
+    assert str(allocator["requested"]) in log
+    assert all(allocator[name] for name in ("requested_shape", "requested_op", "allocator"))
+    assert (outcome["step"], outcome["saved_step"]) == (0, None)
+
+
 def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any]]) -> None:
     first, second, last = attempts[0], attempts[1], attempts[-1]
     assert first["diagnosis"] == "too_large"
-    assert first["evidence"]["allocator"]["requested"] > 0
     assert "ran out of memory" in first["message"]
+    check_the_allocators_words(first, api.text(f"/v1/jobs/{job_id}/logs?attempt=1&q=ran out of memory trying"))
     assert second["changes"], second
     assert second["predicted"]["bytes"] <= first["limit_bytes"]
     assert last["measured_peak_bytes"] <= last["limit_bytes"]

@@ -1,4 +1,4 @@
-"""A classification checkpoint fills the backbone and nothing else."""
+"""A classification checkpoint fills the backbone and nothing else; one of another model is refused."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ def kernels(variables: Any) -> list[Any]:
     return [variable for variable in variables if "kernel" in variable.name]
 
 
-def test_a_classification_checkpoint_fills_the_backbone(dataset: Any, tmp_path: Path) -> None:
+def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model_is_refused(
+    dataset: Any, tmp_path: Path
+) -> None:
     import tensorflow as tf
 
+    from tests.tiny_detector import TinyDetector
     from worker.trainer import input as inputs_of
     from worker.trainer import model as models
     from worker.trainer.step import TrainStep
@@ -42,8 +45,10 @@ def test_a_classification_checkpoint_fills_the_backbone(dataset: Any, tmp_path: 
     assert head
     assert not any(np.any(variable.numpy()) for variable in head)
 
-    other = tf.train.Checkpoint(feature_extractor=tf.train.Checkpoint(weight=tf.Variable(1.0)))
-    wrong = other.save(str(tmp_path / "other"))
-    with pytest.raises(Ending) as raised:
-        models.warm_start(model, pipeline_config.set_checkpoint(config, wrong, "classification").train_config)
-    assert raised.value.reason is Reason.BAD_CHECKPOINT
+    classifier = tf.train.Checkpoint(feature_extractor=tf.train.Checkpoint(weight=tf.Variable(1.0)))
+    detector = tf.train.Checkpoint(step=tf.Variable(7, dtype=tf.int64), model=TinyDetector())
+    for kind, other in (("classification", classifier), ("detection", detector)):
+        wrong = other.save(str(tmp_path / kind))
+        with pytest.raises(Ending, match=wrong) as raised:
+            models.warm_start(model, pipeline_config.set_checkpoint(config, wrong, kind).train_config)
+        assert raised.value.reason is Reason.BAD_CHECKPOINT
