@@ -37,6 +37,7 @@ def program(settings: Settings) -> Program:
         "appendonly": "no",
         "daemonize": "no",
         "loglevel": "warning",
+        "maxclients": "500",  # Redis' own 10,000 is more files than some machines let it open, which it complains of
     }
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
     # It holds nothing, so the kernel may kill it outright.
