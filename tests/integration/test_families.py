@@ -13,6 +13,8 @@ from services.datasets.dataset import Dataset
 from services.domain.contract import CHECKPOINTS_DIR, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Reason
 from tests.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
 
+pytestmark = pytest.mark.timeout(1500)  # two trainings each, and the other tests take half the machine
+
 STEPS = 8
 WARMUP_STEPS = 2
 PEAK_RATE = 0.008

@@ -82,6 +82,7 @@ def _frame(payload: bytes) -> bytes:
     return length + sums[0] + payload + sums[1]
 
 
+@pytest.mark.timeout(1500)
 def test_a_trainer_that_runs_out_of_host_memory_gets_a_smaller_input_pipeline(tmp_path: Path, group: Path) -> None:
     home = tmp_path / "home"
     large_records(home / "datasets" / "shapes")

@@ -16,7 +16,7 @@ from services.datasets import shapes
 from services.domain.contract import EXIT_CODES, Reason
 from services.settings import Settings
 
-TIMEOUT_S = 540.0
+TIMEOUT_S = 900.0
 FINAL = ("succeeded", "failed", "cancelled")
 
 
@@ -108,6 +108,7 @@ def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any
         assert any(name.endswith("saved_model/saved_model.pb") for name in archive.getnames())
 
 
+@pytest.mark.timeout(1500)
 def test_an_efficientdet_that_does_not_fit_is_requeued_smaller_resumes_and_succeeds(tmp_path: Path) -> None:
     with service(tmp_path / "home", slot_mb=768) as api:
         job_id = api.post("/v1/jobs", request("efficientdet_d0", batch=8, steps=5))["id"]
