@@ -22,6 +22,8 @@ def make_celery(broker: str) -> Celery:
         task_default_queue=QUEUE,
         task_acks_late=False,
         task_reject_on_worker_lost=False,
+        # Cancels nothing, as nothing is acknowledged late, and keeps Celery's advice on it out of the log.
+        worker_cancel_long_running_tasks_on_connection_loss=True,
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
         task_time_limit=60,

@@ -47,6 +47,7 @@ def test_celery_is_set_as_the_faults_demand() -> None:
     conf = make_celery("redis://127.0.0.1:1/0").conf
     assert conf.task_acks_late is False
     assert conf.task_reject_on_worker_lost is False
+    assert conf.worker_cancel_long_running_tasks_on_connection_loss is True
     assert conf.worker_prefetch_multiplier == 1
     assert conf.task_time_limit == 60
     assert conf.broker_connection_max_retries is None
