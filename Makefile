@@ -8,6 +8,8 @@ PY := .venv/bin/python
 # e.g. `make env LOCK=requirements-gpu.lock`.
 LOCK ?= requirements-dev.lock
 STAMP := .venv/.installed-$(LOCK)
+# The service starts with what is there, unless LOCK says otherwise: a plain `make run` must not take CUDA away again.
+THERE := $(if $(filter file,$(origin LOCK)),$(firstword $(wildcard .venv/.installed-requirements*.lock)))
 
 # What is imported is compiled once and kept, also where the machine says otherwise: without it every trainer
 # compiles TensorFlow anew, 10 s each time.
@@ -22,16 +24,16 @@ help: ## this list
 .PHONY: env
 env: $(STAMP) ## create or update .venv; LOCK=requirements.lock or requirements-gpu.lock for other variants
 
-$(STAMP): $(LOCK) requirements-bootstrap.lock
-	@scripts/make-env '$(LOCK)' '$@'
+.venv/.installed-%: % requirements-bootstrap.lock
+	@scripts/make-env '$*' '$@'
 
 # exec: so that a `kill` of what make started reaches the service itself.
 .PHONY: run
-run: $(STAMP) ## start the service and stay; settings are DOWNSHIFT_… variables
+run: $(or $(THERE),$(STAMP)) ## start the service and stay; settings are DOWNSHIFT_… variables
 	@exec $(PY) -m launcher run
 
 .PHONY: demo
-demo: $(STAMP) ## a job that is too large for its device trains to its end by itself; KEEP=1 leaves the service up
+demo: $(or $(THERE),$(STAMP)) ## a job that is too large for its device trains to its end by itself; KEEP=1 leaves the service up
 	@exec $(PY) -m launcher demo $(if $(KEEP),--keep)
 
 .PHONY: check
