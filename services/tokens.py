@@ -11,14 +11,17 @@ from sqlalchemy.orm import Session
 from services import once
 from services.accounts import Principal, Scope, including, listed, new_token
 from services.clock import utc_now
-from services.errors import Fault, Forbidden, Invalid, NotFound
+from services.errors import Fault, Forbidden, Invalid, NotFound, TooMany
 from services.once import Done, Key
 from services.store import accounts, audit
+from services.store.device_use import lock_user
 from services.store.engine import Store
 from services.store.models import Token
 from services.views import stamp
 
 __all__ = ["create", "every", "revoke", "show"]
+
+_MOST = 100  # a user, and valid
 
 
 def create(
@@ -31,7 +34,7 @@ def create(
     idempotency_key: str | None = None,
 ) -> Done:
     """A token for oneself, or for another user where an admin asks. It can never do more, nor longer, than the token
-    it was made with. Raises Forbidden, Invalid, Conflict("key_reused")."""
+    it was made with. Raises Forbidden, Invalid, TooMany, Conflict("key_reused")."""
     principal.require(Scope.SUBMIT)
     wanted = _Wanted(name, tuple(scope for scope in Scope if scope in scopes), expires_in, user or principal.name)
     _check(principal, wanted)
@@ -55,6 +58,9 @@ def _create(session: Session, principal: Principal, wanted: _Wanted) -> Done:
     owner = accounts.user_called(session, wanted.user)
     if owner is None:
         raise Invalid([Fault("user", f"there is no user called {wanted.user!r}")])
+    lock_user(session, owner.id)
+    if accounts.count_valid_tokens(session, owner.id, now) >= _MOST:
+        raise TooMany(f"{owner.name} has {_MOST} tokens that are valid, which is the limit: revoke one first")
     token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at(now), now)
     audit.add(session, principal.user_id, "token.create", f"token {token.id}", now, name=wanted.name, user=owner.name)
     return Done(token_view(token, owner.name), f"/v1/tokens/{token.id}", secret)

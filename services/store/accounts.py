@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, literal, or_, select, union_all, update
+from sqlalchemy import CursorResult, func, literal, or_, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -15,6 +15,7 @@ __all__ = [
     "Valid",
     "add_token",
     "add_user",
+    "count_valid_tokens",
     "find_token",
     "get_token",
     "has_users",
@@ -99,6 +100,12 @@ def tokens(session: Session, user_id: int | None) -> Sequence[tuple[Token, str]]
     if user_id is not None:
         query = query.where(Token.user_id == user_id)
     return [(token, name) for token, name in session.execute(query)]
+
+
+def count_valid_tokens(session: Session, user_id: int, now: datetime.datetime) -> int:
+    in_time = or_(Token.expires_at.is_(None), Token.expires_at > now)
+    valid = (Token.user_id == user_id, Token.revoked_at.is_(None), in_time)
+    return session.scalar(select(func.count()).select_from(Token).where(*valid)) or 0
 
 
 def touch(session: Session, token_id: int, now: datetime.datetime, not_since: datetime.datetime) -> bool:

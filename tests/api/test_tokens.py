@@ -116,3 +116,18 @@ def test_a_token_is_shown_to_its_owner_and_admins(service: Service) -> None:
 def test_a_scope_is_named_once(service: Service) -> None:
     problem = expect_problem(service.post("/v1/tokens", json={"name": "x", "scopes": ["read", "read"]}), 422)
     assert problem["errors"] == [{"field": "scopes", "message": "each at most once"}]
+
+
+def test_so_many_tokens_of_one_user_are_valid_at_once(
+    service_on_each: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = service_on_each
+    monkeypatch.setattr("services.tokens._MOST", 3)  # one is there
+    for made in [service.post("/v1/tokens", json={"name": "more"}) for _ in range(2)]:
+        assert made.status_code == 201
+    problem = expect_problem(service.post("/v1/tokens", json={"name": "more"}), 429, "too_many")
+    assert "revoke one first" in problem["detail"]
+    expect_problem(service.post("/v1/tokens", json={"name": "x", "user": "anna"}, by="admin"), 429, "too_many")
+    assert service.post("/v1/tokens", json={"name": "x"}, by="bert").status_code == 201
+    assert service.ask("DELETE", made.headers["location"]).status_code == 204
+    assert service.post("/v1/tokens", json={"name": "more"}).status_code == 201
