@@ -210,12 +210,15 @@ $("#all").addEventListener("change", (event) => {
 $("#none").addEventListener("click", chooseNone);
 $("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].sort((one, other) => one - other).join(",") })}`));
 $("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
-  const ids = toCancel().map((job) => job.id);
-  if (!(await confirmed(`Cancel ${plural(ids.length, "job")}? What they have saved stays.`, "Cancel them"))) return;
-  const results = await Promise.allSettled(ids.map((id) => post(`/v1/jobs/${id}/cancel`)));
+  const jobs = toCancel();
+  if (!(await confirmed(`Cancel ${plural(jobs.length, "job")}? What they have saved stays.`, "Cancel them"))) return;
+  const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
+  const isRunning = (job) => job.state === "running";
+  // Those that wait first: they would start on the devices of the others.
+  const results = [...await cancelled((job) => !isRunning(job)), ...await cancelled(isRunning)];
   const failed = results.filter((result) => result.status === "rejected");
   chooseNone();
-  if (ids.length > failed.length) toast(`${plural(ids.length - failed.length, "job")} cancelled`);
+  if (jobs.length > failed.length) toast(`${plural(jobs.length - failed.length, "job")} cancelled`);
   for (const one of failed) toast(one.reason.message, "bad");
   await load();
 }));
