@@ -52,7 +52,7 @@ ifdef ARGS
 	$(PY) -m pytest $(ARGS)
 else
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-trainings test-others
-	@echo 'every test passed'
+	@echo 'both halves passed'
 endif
 
 # Side by side: a trainer imports and traces on one core for most of its time, and the other tests fill a second one.
@@ -60,9 +60,9 @@ endif
 labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -u 's/^/$(1) | /')
 
 .PHONY: test-trainings test-others
-test-trainings:
+test-trainings: $(STAMP)
 	@$(call labelled,trainings,tests/integration)
-test-others:
+test-others: $(STAMP)
 	@$(call labelled,others   ,--ignore=tests/integration)
 
 .PHONY: test-slow
