@@ -14,7 +14,8 @@ from tests.box import ROOT
 from tests.browser.service import PASSWORD, Service
 from tests.newcomer import Newcomer
 
-expect.set_options(timeout=30_000)
+PATIENCE_MS = 90_000  # for what takes a second on a machine that has nothing else to do
+expect.set_options(timeout=PATIENCE_MS)
 
 NAMED_HOST = "gpu-box"  # leads here; to a browser it is another machine, and plain HTTP from there not to be trusted
 Tab = Callable[..., Page]
@@ -35,7 +36,7 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
         arguments = [f"--host-resolver-rules=MAP {NAMED_HOST} 127.0.0.1"]
         if os.getuid() == 0:
             arguments.append("--no-sandbox")
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=arguments)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=arguments, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -100,6 +101,7 @@ def open_tab(chromium: Browser, guard: Guard) -> Iterator[Tab]:
         service: Service, path: str = "/", user: str | None = "admin", host: str | None = None, **options: Any
     ) -> Page:
         context = chromium.new_context(base_url=service.url, storage_state=_state(chromium, service, user), **options)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         guard.watch(context, host or urlsplit(service.url).netloc)
         page = context.new_page()
@@ -116,6 +118,7 @@ def _state(chromium: Browser, service: Service, user: str | None) -> Any:
         return None
     if user not in service.states:
         with chromium.new_context(base_url=service.url) as context:
+            context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
             page.goto("/login")
             log_in(page, service, user)
