@@ -53,7 +53,7 @@ class Settings:
     max_upload_mb: int = 4096
     max_steps: int = 10_000_000
     max_jobs_per_user: int = 500  # queued, running or paused at one time
-    max_streams: int = 1000  # of events, open at one time
+    max_streams: int = 1000  # of events, open at one time; of one user at most a fourth of them
     webhook_private: bool = False  # webhooks may lead to private and loopback addresses
     max_queued: int | None = None  # this and the next two: of a user who has no limit of his own; None: no limit
     max_running: int | None = None
