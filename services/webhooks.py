@@ -63,7 +63,7 @@ def _create(session: Session, principal: Principal, url: str, kinds: Sequence[st
         session,
         Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),
     )
-    audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, url=url)
+    audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, host=_host(url))
     return Done(_view(webhook), f"/v1/webhooks/{webhook.id}", secret)
 
 
@@ -93,7 +93,10 @@ def update(
         if not changes.get("disabled"):
             webhook.failing_since = None
         webhook.version += 1
-        audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **changes)
+        said = {name: value for name, value in changes.items() if name != "url"}
+        if "url" in changes:
+            said["host"] = _host(changes["url"])
+        audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **said)
 
 
 def remove(store: Store, principal: Principal, webhook_id: int, version: int | None = None) -> None:
@@ -153,6 +156,11 @@ def _check_url(settings: Settings, url: str) -> None:
         raise Invalid([Fault("url", "without a user or a password: what is sent is signed")])
     if not settings.webhook_private and _is_number(host) and not is_public(host):
         raise Invalid([Fault("url", "a private address; DOWNSHIFT_WEBHOOK_PRIVATE=on would allow it")])
+
+
+def _host(url: str) -> str:
+    """What of an address may be written down for good: the rest of it is a secret with many receivers."""
+    return urlsplit(url).netloc
 
 
 def _is_number(host: str) -> bool:

@@ -68,3 +68,14 @@ def test_what_has_changed_meanwhile_is_not_removed(service: Service) -> None:
     expect_problem(service.ask("DELETE", place, headers=seen), 412, "version_mismatch")
     now = {"If-Match": service.get(place).headers["etag"]}
     assert service.ask("DELETE", place, headers=now).status_code == 204
+
+
+def test_the_audit_says_where_a_webhook_leads_and_not_its_secret_path(service: Service) -> None:
+    place = service.post("/v1/webhooks", json={"url": "https://one.example/T0/s3cret"}).headers["location"]
+    service.ask("PATCH", place, json={"url": "https://two.example:8443/T0/s3cret?k=s3cret", "kinds": ["job.failed"]})
+    entries = service.get("/v1/audit?kind=webhook", by="admin")
+    assert [entry["data"] for entry in entries.json()["items"]] == [
+        {"host": "two.example:8443", "kinds": ["job.failed"]},
+        {"host": "one.example"},
+    ]
+    assert "s3cret" not in entries.text
