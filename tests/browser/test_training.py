@@ -88,6 +88,7 @@ def test_a_job_that_is_too_large_is_submitted_watched_and_read(real: Service, op
     page.get_by_label("Image size", exact=True).select_option("256x256")
     page.get_by_label("Steps", exact=True).fill(str(STEPS))
     page.get_by_label("Batch", exact=True).fill("8")
+    page.get_by_label("Evaluations", exact=True).fill("2")
     page.get_by_label("Start exactly as asked").check()
     estimate = page.get_by_role("region", name="Estimate")
     expect(estimate).to_contain_text("efficientdet_d0")
@@ -128,7 +129,10 @@ def test_a_job_that_is_too_large_is_submitted_watched_and_read(real: Service, op
     results = show(page, "Results")
     for shape in CLASSES:
         expect(results.get_by_role("row", name=re.compile(shape)).first).to_be_visible()
+    expect(page.get_by_label("Evaluation at").locator("option")).to_have_text([f"step {STEPS}", f"step {STEPS // 2}"])
+    page.get_by_label("Evaluation at").select_option(str(STEPS // 2))
     picture = results.locator("img").first
+    expect(picture).to_have_attribute("alt", re.compile(f"prediction at step {STEPS // 2} "))
     expect(picture).to_have_js_property("complete", True)
     assert picture.evaluate("image => image.naturalWidth") >= 256
 
