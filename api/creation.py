@@ -1,4 +1,4 @@
-"""Answers to what creates something: where it is, and whether it was there already."""
+"""Answers to what creates or does something once: where it is, and whether it came before."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ from fastapi import Response
 
 from services.once import Done
 
-__all__ = ["ACCEPTED", "CREATED", "created"]
+__all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "say_replayed"]
 
-_HEADERS = {
-    "Location": {"description": "what was made", "schema": {"type": "string"}},
+_REPLAYED = {
     "Idempotency-Replayed": {
         "description": "`true` where the same key and request came before",
         "schema": {"type": "string"},
     },
 }
+_HEADERS = {"Location": {"description": "what was made", "schema": {"type": "string"}}, **_REPLAYED}
+REPLAYED: dict[int | str, dict[str, Any]] = {200: {"description": "Done", "headers": _REPLAYED}}
 CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made", "headers": _HEADERS}}
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {"description": "Accepted: it will end well, or end with a reason", "headers": _HEADERS}
@@ -24,6 +25,10 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
 def created(done: Done, response: Response) -> dict[str, Any]:
     """The body of the answer; its headers are set."""
     response.headers["Location"] = done.location
+    say_replayed(done, response)
+    return done.body
+
+
+def say_replayed(done: Done, response: Response) -> None:
     if done.replayed:
         response.headers["Idempotency-Replayed"] = "true"
-    return done.body

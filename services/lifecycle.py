@@ -1,17 +1,18 @@
 """What people do to their jobs after submitting them: cancel, pause, resume, clone, edit."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import queries, quota, standing, submission
+from services import once, queries, quota, standing, submission
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.endings import Diagnosis
 from services.domain.states import FINAL, State, Stop, Verb, advance
 from services.errors import Conflict, NotFound
+from services.once import Done, Key
 from services.queue import wake_workers
 from services.settings import Settings
 from services.store import attempts, audit, events, jobs, leases
@@ -25,24 +26,26 @@ _GONE = datetime.timedelta(minutes=10)  # since a lease ended: its host is away,
 _EDITABLE = frozenset({"name", "notes", "priority"})
 
 
-def cancel(store: Store, principal: Principal, job_id: int) -> None:
+def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
     """A job that waits is cancelled now; one that runs, as soon as its supervisor has stopped it.
 
     Cancelling one that is being cancelled changes nothing. One whose host was not heard of for long is cancelled
     without it: should the host come back, its supervisor finds the lease gone and ends the training.
     """
-    with store.transaction() as session:
-        job = _own(session, principal, job_id)
+
+    def work(session: Session, job: Job) -> None:
         if job.state == State.RUNNING and not _abandon(session, job):
             _ask(session, principal, job, Stop.CANCEL)
         else:
             _move(session, principal, job, Verb.CANCEL)
 
+    return _once(store, principal, job_id, Verb.CANCEL, idempotency_key, work)
 
-def pause(store: Store, principal: Principal, job_id: int) -> None:
+
+def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
     """As `cancel`, but the job keeps its checkpoint and its place in the world."""
-    with store.transaction() as session:
-        job = _own(session, principal, job_id)
+
+    def work(session: Session, job: Job) -> None:
         if job.state == State.RUNNING:
             if job.stop == Stop.CANCEL:
                 raise Conflict("wrong_state", "the job is being cancelled; it cannot be paused any more")
@@ -50,16 +53,40 @@ def pause(store: Store, principal: Principal, job_id: int) -> None:
         else:
             _move(session, principal, job, Verb.PAUSE)
 
+    return _once(store, principal, job_id, Verb.PAUSE, idempotency_key, work)
 
-def resume(store: Store, settings: Settings, principal: Principal, job_id: int) -> None:
+
+def resume(
+    store: Store, settings: Settings, principal: Principal, job_id: int, idempotency_key: str | None = None
+) -> Done:
     """A paused job queues again, and goes on from its last checkpoint. Raises LimitReached."""
-    with store.transaction() as session:
-        job = _own(session, principal, job_id)
+
+    def work(session: Session, job: Job) -> None:
         if job.state == State.PAUSED:
             quota.require_room(session, settings, job.owner_id, is_new=False)
         _move(session, principal, job, Verb.RESUME)
         job.queued_at, job.not_before = utc_now(), None
+
+    done = _once(store, principal, job_id, Verb.RESUME, idempotency_key, work)
     wake_workers(settings)
+    return done
+
+
+def _once(
+    store: Store,
+    principal: Principal,
+    job_id: int,
+    verb: Verb,
+    idempotency_key: str | None,
+    work: Callable[[Session, Job], None],
+) -> Done:
+    """What is sent again with its key changes nothing, whatever has become of the job."""
+
+    def on_job(session: Session) -> Done:
+        work(session, _own(session, principal, job_id))
+        return Done({}, f"/v1/jobs/{job_id}")
+
+    return once.do(store, Key.of(principal, idempotency_key, f"job.{verb}", {"job": job_id}), on_job)
 
 
 def clone(

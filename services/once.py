@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from services.accounts import Principal
 from services.clock import utc_now
+from services.domain.states import WrongState
 from services.errors import Conflict, TooMany
 from services.store import idempotency
 from services.store.engine import Store
@@ -23,7 +24,7 @@ _LIFE = datetime.timedelta(days=7)  # nobody sends a request again after so long
 
 @dataclass(frozen=True)
 class Done:
-    """What was made. The secret is None in a replay: it was shown, and is kept nowhere."""
+    """What was made or done. The secret is None in a replay: it was shown, and is kept nowhere."""
 
     body: dict[str, Any]
     location: str
@@ -58,7 +59,7 @@ def do(store: Store, key: Key | None, work: Callable[[Session], Done]) -> Done:
             done = work(session)
             keep(session, key, done)
             return done
-    except (idempotency.KeyTaken, Conflict, TooMany):
+    except (idempotency.KeyTaken, WrongState, Conflict, TooMany):
         before = replay(store, key)
         if before is None:
             raise

@@ -8,14 +8,14 @@ from api import cursors, etags
 from api.answers import Estimate, Job, Jobs
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
-from api.creation import ACCEPTED, created
+from api.creation import ACCEPTED, REPLAYED, created, say_replayed
 from api.etags import IfMatch
 from api.problems import documented
 from services import estimate, lifecycle, queries, submission
 from services.domain.states import State
 
 router = APIRouter(tags=["jobs"])
-_CHANGES = documented(404, 409)
+_CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
 
 
 @router.post("/jobs", status_code=202, response_model=Job, responses={**ACCEPTED, **documented(409, 429)})
@@ -89,23 +89,29 @@ def edit_job(
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=_CHANGES)
-def cancel_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+def cancel_job(
+    job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
     """One that waits is cancelled at once, one that runs as soon as it has been stopped."""
-    lifecycle.cancel(here.store, caller, job_id)
+    say_replayed(lifecycle.cancel(here.store, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
 
 @router.post("/jobs/{job_id}/pause", response_model=Job, responses=_CHANGES)
-def pause_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+def pause_job(
+    job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
     """It keeps its checkpoint and gives its device back."""
-    lifecycle.pause(here.store, caller, job_id)
+    say_replayed(lifecycle.pause(here.store, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
 
 @router.post("/jobs/{job_id}/resume", response_model=Job, responses={**_CHANGES, **documented(429)})
-def resume_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
+def resume_job(
+    job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+) -> Any:
     """A paused job queues again and goes on from its checkpoint."""
-    lifecycle.resume(here.store, here.settings, caller, job_id)
+    say_replayed(lifecycle.resume(here.store, here.settings, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
 

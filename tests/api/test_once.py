@@ -72,6 +72,33 @@ def test_the_same_key_and_request_again_give_the_same_answer(
         expect_problem(furnished.post(path, json={**body, **change}, headers=KEY, by="admin"), 409, "key_reused")
 
 
+def test_a_job_is_told_once_what_to_do(furnished: Service) -> None:
+    """A pause that is sent again after somebody resumed the job is not a second one."""
+    for verb, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
+        told = furnished.post(f"/v1/jobs/1/{verb}", headers={"Idempotency-Key": verb}, by="admin")
+        again = furnished.post(f"/v1/jobs/1/{verb}", headers={"Idempotency-Key": verb}, by="admin")
+        assert told.json()["state"] == again.json()["state"] == state
+        assert told.json()["version"] == again.json()["version"]
+        assert "idempotency-replayed" not in told.headers
+        assert again.headers["idempotency-replayed"] == "true"
+    late = furnished.post("/v1/jobs/1/pause", headers={"Idempotency-Key": "pause"}, by="admin")
+    assert (late.status_code, late.json()["state"]) == (200, "cancelled")
+    other = furnished.post("/v1/jobs/1/resume", headers={"Idempotency-Key": "pause"}, by="admin")
+    expect_problem(other, 409, "key_reused")
+    expect_problem(furnished.post("/v1/jobs/1/pause", headers=KEY, by="admin"), 409, "wrong_state")
+
+
+def test_told_twice_at_once_with_one_key_a_job_hears_it_once(furnished: Service) -> None:
+    barrier = Barrier(2)
+
+    def pause(_: int) -> int:
+        barrier.wait()
+        return furnished.post("/v1/jobs/1/pause", headers=KEY, by="admin").status_code
+
+    with ThreadPoolExecutor(2) as both:
+        assert list(both.map(pause, range(2))) == [200, 200]
+
+
 def test_a_key_is_one_user_s_and_for_one_thing(furnished: Service) -> None:
     furnished.post("/v1/tokens", json={"name": "laptop"}, headers=KEY, by="admin")
     problem = furnished.post("/v1/webhooks", json={"url": "https://hooks.example"}, headers=KEY, by="admin")
