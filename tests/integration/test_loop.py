@@ -22,6 +22,8 @@ class Stop:
 class Controlled:
     """Stands for the step, the checkpoints, the evaluation and the memory of an attempt, and notes what happens."""
 
+    accumulation = 2
+
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.progress = Progress()
@@ -74,6 +76,7 @@ def test_it_saves_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
     train(tmp_path, controlled, checkpoint_every_steps=4)
 
     assert controlled.notes == ["save 4", "save 6"]
+    assert controlled.progress.runs == STEPS * controlled.accumulation
 
 
 def test_it_saves_after_so_much_time(tmp_path: Path) -> None:
