@@ -4,7 +4,7 @@ import re
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
@@ -118,14 +118,14 @@ def test_the_ladder_marks_where_a_job_starts_and_folds_what_is_smaller(service: 
     expect(planned).to_contain_text("starts here")
     second = page.locator(".ladder tbody tr").nth(1)
     expect(second).to_contain_text("micro-batch 8 →")
-    page.locator("#levers li", has_text="Batch").last.drag_to(page.locator("#levers li").first)
-    expect(page.locator("#levers li").first).to_contain_text("Batch smaller")
-    expect(second).not_to_contain_text("micro-batch")
-    expect(second).to_contain_text("batch 8 →")
     rungs = page.locator(".ladder tbody tr").count()
     page.get_by_role("button", name=re.compile("smaller one")).click()
     expect(page.locator(".ladder tbody tr")).not_to_have_count(rungs)
     expect(planned).to_have_count(1)
+    page.locator("#levers li", has_text="Batch").last.drag_to(page.locator("#levers li").first)
+    expect(page.locator("#levers li").first).to_contain_text("Batch smaller")
+    expect(second).not_to_contain_text("micro-batch")
+    expect(second).to_contain_text("batch 8 →")
 
 
 def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service: Service, open_tab: Tab) -> None:
@@ -193,6 +193,23 @@ def test_who_reads_further_up_in_a_log_is_told_of_new_lines(service: Service, op
     fresh.click()
     expect(log).to_contain_text("and the last")
     expect(fresh).to_be_hidden()
+
+
+def test_an_attempt_that_is_chosen_while_another_is_read_is_shown_and_searched(
+    service: Service, replanned: int, open_tab: Tab
+) -> None:
+    page = open_tab(service, f"/jobs/{replanned}")
+    late: list[Route] = []
+    page.route(re.compile(r"/logs/lines\?attempt=2"), lambda route: late.append(route))
+    page.get_by_role("tab", name="Log").click()
+    page.get_by_label("Attempt", exact=True).select_option("1")
+    page.get_by_label("Search the log").fill("TRAINER: one line")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log .hit")).to_contain_text("fake trainer: one line")
+    for route in late:
+        route.continue_()
+    assert late
+    expect(page.locator(".log .hit")).to_contain_text("fake trainer: one line")
 
 
 def test_two_configurations_are_compared_line_by_line(service: Service, replanned: int, open_tab: Tab) -> None:

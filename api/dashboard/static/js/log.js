@@ -42,6 +42,8 @@ export function start(root, { id, state }) {
 
   let size = 0;
   let matches = null; // {text, lines, isComplete}
+  let opening = null; // until the lines of the chosen attempt are there
+  let tailing = null; // {of, done}: one reading at a time of each attempt
   const number = () => Number(attempt.value);
   const ask = (values) => get(`/v1/jobs/${id}/logs/lines${query({ attempt: number(), ...values })}`);
   const runs = () => state.attempts.some((one) => one.number === number() && !one.ended_at);
@@ -64,7 +66,12 @@ export function start(root, { id, state }) {
     told();
   }
 
-  async function open(line = null) {
+  /** Ends when its lines are there: what is looked for before that would not be found. */
+  function open(line = null) {
+    opening = load(line);
+    return opening;
+  }
+  async function load(line) {
     options();
     if (!attempt.value) {
       say(where, "It has not been tried yet.");
@@ -79,12 +86,16 @@ export function start(root, { id, state }) {
   }
 
   /** The last lines, and with them how many there are; who reads further up is left there. */
-  let tailing = false;
-  async function tail() {
-    if (tailing) return;
-    tailing = true;
+  function tail() {
+    const of = number();
+    if (tailing?.of !== of) {
+      const begun = { of, done: read(of).finally(() => (tailing = tailing === begun ? null : tailing)) };
+      tailing = begun;
+    }
+    return tailing.done;
+  }
+  async function read(of) {
     try {
-      const of = number();
       const found = await ask({ lines: PAGE });
       if (of !== number()) return;
       size = found.bytes;
@@ -92,8 +103,6 @@ export function start(root, { id, state }) {
       showFresh();
     } catch (error) {
       say(where, `The log could not be read: ${error.message}`);
-    } finally {
-      tailing = false;
     }
   }
 
@@ -103,6 +112,7 @@ export function start(root, { id, state }) {
     const text = search.value.trim();
     if (!text) return;
     try {
+      await opening;
       if (matches?.text !== text) {
         matches = { text, lines: [], isComplete: false };
         say(count, "searching …");
@@ -150,6 +160,7 @@ export function start(root, { id, state }) {
 
   async function jumpToTrouble() {
     try {
+      await opening;
       const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: number() })}`);
       view.fatal(found.lines.map((one) => one.line));
       if (found.lines.length) view.jump(found.lines[0].line);
