@@ -21,11 +21,13 @@ from api.context import Caller, Here, JobId
 from services import queries
 from services.errors import NotFound
 
-__all__ = ["STATIC", "error_page", "is_page", "router", "static_files"]
+__all__ = ["FOR_LOG_IN", "STATIC", "error_page", "is_for_log_in", "is_page", "router", "static_files"]
 
 router = APIRouter(include_in_schema=False)
 
 STATIC = "/static/"
+# What the log-in page is made of; all other files are for those who are in.
+FOR_LOG_IN = frozenset({"icon.svg", "css/app.css", "js/api.js", "js/dom.js", "js/login.js", "js/theme.js"})
 _HERE = Path(__file__).parent
 _PAGES = (
     ("/", "Jobs"),
@@ -34,7 +36,7 @@ _PAGES = (
     ("/models", "Models"),
     ("/compare", "Compare"),
 )
-_ONE_YEAR = "public, max-age=31536000, immutable"
+_ONE_YEAR = "private, max-age=31536000, immutable"
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data: blob:; connect-src 'self'; "
@@ -83,6 +85,12 @@ def is_page(scope: Scope) -> bool:
     headers = Headers(scope=scope)
     wants_page = "text/html" in headers.get("accept", "") and "authorization" not in headers
     return bool(scope["method"] == "GET" and wants_page and not scope["path"].startswith("/v1/"))
+
+
+def is_for_log_in(path: str) -> bool:
+    """Is this a file that the log-in page needs, whatever its version?"""
+    _, _, name = path.removeprefix(STATIC).partition("/")
+    return path.startswith(STATIC) and name in FOR_LOG_IN
 
 
 def error_page(

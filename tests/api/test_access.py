@@ -131,12 +131,13 @@ def test_what_is_public_is_read_only_and_holds_nobody_s_data(service: Service) -
     assert job
 
 
-def test_files_of_the_pages_are_public_and_nothing_beside_them(service: Service) -> None:
-    expect_problem(service.get("/static/nothing.js", by=None), 404)
-    assert is_public("GET", "/static/app.js")
-    for path in ("/static/../v1/jobs", "/static/x/../../v1/jobs", "/staticx", "/static", "//static/x"):
+def test_nothing_beside_the_files_of_the_log_in_page_is_public(service: Service) -> None:
+    assert is_public("GET", "/static/any/js/login.js")
+    assert not is_public("POST", "/static/any/js/login.js")
+    for path in ("js/login.js", "x/js/jobs.js", "x/../v1/jobs", "x/js/login.js/../../v1/jobs", "x//js/login.js", ""):
+        assert not is_public("GET", f"/static/{path}")
+    for path in ("/js/login.js", "x/js/login.js", "//static/x/js/login.js", "/v1/static/x/js/login.js"):
         assert not is_public("GET", path)
-    assert not is_public("POST", "/static/app.js")
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/nothing", "/docs/", "/v1/jobs/"])

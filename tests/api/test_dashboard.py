@@ -43,13 +43,27 @@ def test_a_page_loads_from_here_only_and_runs_nothing_inline(service: Service, p
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/login"])
-def test_every_file_that_a_page_names_is_there_for_anybody_and_may_be_kept(service: Service, path: str) -> None:
+def test_every_file_that_a_page_names_is_there_and_may_be_kept(service: Service, path: str) -> None:
     files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page(service, path).text)
     assert len(files) >= 4
     for name in files:
-        answer = service.get(name, by=None)
+        answer = service.get(name)
         assert answer.status_code == 200, name
         assert "immutable" in answer.headers["cache-control"]
+
+
+def test_without_a_session_there_are_the_files_of_the_log_in_page_and_no_others(service: Service) -> None:
+    root = re.findall(r'src="(/static/[^/]+/)', page(service, "/login").text)[0]
+    given = {name for name in dashboard.static_files() if service.get(root + name, by=None).status_code == 200}
+    needed = set(re.findall(rf'(?:src|href)="{root}([^"]+)"', page(service, "/login").text))
+    while imported := {f"js/{one}" for name in needed for one in imports(name)} - needed:
+        needed |= imported
+    assert given == needed
+
+
+def imports(name: str) -> list[str]:
+    is_script = name.endswith(".js")
+    return re.findall(r'from "\./([^"]+)"', dashboard.static_files()[name].read_text()) if is_script else []
 
 
 def test_scripts_import_only_what_is_there(service: Service) -> None:
@@ -62,8 +76,8 @@ def test_scripts_import_only_what_is_there(service: Service) -> None:
 
 def test_a_file_that_is_not_one_of_them_is_not_given(service: Service) -> None:
     for name in ("../__init__.py", "..%2f__init__.py", "templates/base.html", "css/none.css"):
-        answer = service.get(f"/static/x/{name}", by=None)
-        assert answer.status_code in (401, 404), name
+        expect_problem(service.get(f"/static/x/{name}", by=None), 401)
+        expect_problem(service.get(f"/static/x/{name}"), 404)
 
 
 def test_a_page_says_nothing_of_a_job(service: Service) -> None:
