@@ -7,8 +7,10 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from api import dashboard
+from services.domain.contract import EventKind
 from services.users import sessions
 from tests.api.service import Browser, Service, expect_problem
+from tests.box import ROOT
 
 PAGES = ("/", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings")
 HTML = {"Accept": "text/html"}
@@ -71,7 +73,19 @@ def test_scripts_import_only_what_is_there(service: Service) -> None:
     for name, text in modules.items():
         for wanted in re.findall(r'(?:from|import\()\s*"\./([^"]+)"|: "\./([^"]+\.js)"', text):
             assert f"js/{wanted[0] or wanted[1]}" in modules, f"{name} imports {wanted}"
-        assert "innerHTML =" not in text, f"{name}: text is text"
+        assert not re.search(r"(inner|outer)HTML\s*\+?=[^=]|insertAdjacentHTML|document\.write", text), (
+            f"{name}: text is text"
+        )
+
+
+def test_pages_listen_for_every_kind_of_event_that_there_is() -> None:
+    written = (path.read_text() for path in (ROOT / "services").rglob("*.py"))
+    kinds = {kind for text in written for kind in re.findall(r'\bevents\.add\([^")]*"(\w+)"', text)}
+    assert {"submitted", "ended", "replanned", "planned"} <= kinds
+    kinds |= {kind.value for kind in EventKind} - {EventKind.STEP}  # pages are told how far a job is, not each step
+    listened = re.search(r"const KINDS = \[([^\]]+)\]", dashboard.static_files()["js/events.js"].read_text())
+    assert listened
+    assert kinds <= set(re.findall(r'"(\w+)"', listened[1]))
 
 
 def test_a_file_that_is_not_one_of_them_is_not_given(service: Service) -> None:

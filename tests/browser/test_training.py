@@ -115,7 +115,8 @@ def test_a_job_that_is_too_large_is_submitted_watched_and_read(real: Service, op
     first, second = (page.locator(f"#attempt-{number}") for number in (1, 2))
     expect(first).to_contain_text("too large")
     expect(first).to_contain_text("OOM when allocating tensor")
-    expect(second).to_contain_text(re.compile(r"micro.batch.*8.*2", re.DOTALL | re.IGNORECASE))
+    change = second.locator(".diff-block", has_text="Micro-batch")
+    expect(change).to_contain_text(re.compile("8 → 2.*Batch 8 is kept.*Costs: steps take longer", re.DOTALL))
     expect(second).to_contain_text("predicted")
     shoot(page, "job")
 
