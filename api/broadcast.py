@@ -170,8 +170,10 @@ class Broadcaster:
         """What this listener has missed: after `since`, and up to the position that he joined at."""
         assert member.position is not None
         if since >= self._forgotten:
-            for told in [told for told in self._recent if since < (told.news.id or 0) <= member.position]:
-                yield told
+            missed = [told for told in self._recent if since < (told.news.id or 0) <= member.position]
+            for told in missed:
+                if member.job_id in (None, told.news.job_id):
+                    yield told
             return
         while since < member.position:
             page = await run_in_threadpool(self._page, member, since)

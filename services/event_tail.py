@@ -62,16 +62,17 @@ class EventTail:
         with self._store.reading() as session:
             found = events.after(session, self.position, _BATCH)
             late = events.numbers_can_come_late(session)
-        taken = []
+        taken, position = [], self.position
         for event, owner_id in found:
-            if late and event.id > final and event.id != self.position + 1:
+            if late and event.id > final and event.id != position + 1:
                 break
             taken.append((event, owner_id))
-            self.position = event.id
-        if self._gap is not None and self.position >= self._gap.until:
+            position = event.id
+        if self._gap is not None and position >= self._gap.until:
             self._gap = None
         if len(taken) < len(found) and self._gap is None:
             self._note_gap(found[-1][0].id)
+        self.position = position  # last: where the database went away meanwhile, all of it is read again
         return taken
 
     def _note_gap(self, until: int) -> None:

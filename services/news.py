@@ -6,7 +6,7 @@ One `Watch` per process asks for all who listen to it, so what it costs does not
 
 import datetime
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,7 @@ class Watch:
         self._clock = clock
         self._next_live = 0.0
         self._versions: dict[int, int] = {}  # of the accounts, as they were seen last
+        self._reasons: dict[int, str | None] | None = None  # of jobs that wait, likewise
         self._unsaid: list[News] = []  # read, and not told yet: the database went away in between
         self._known: dict[tuple[str, Any], News] = {}
         self.current: tuple[News, ...] = ()  # progress, queue and devices as they were told last, for who comes now
@@ -68,11 +69,11 @@ class Watch:
         self._known.clear()
         self._versions.clear()
         self._unsaid.clear()
-        self.current, self._next_live = (), 0.0
+        self._reasons, self.current, self._next_live = None, (), 0.0
         return self._tail.start()
 
     def look(self) -> list[News]:
-        """In the order in which it is to be told. One query where nothing is due, four where nothing is new."""
+        """In the order in which it is to be told. One query where nothing is due, five where nothing is new."""
         self._unsaid += [of_event(event, owner_id) for event, owner_id in self._tail.read()]
         is_due = self._clock() >= self._next_live
         if not self._unsaid and not is_due:
@@ -82,8 +83,11 @@ class Watch:
             versions = accounts.versions(session) if is_due else self._versions
             changed = {user for user, version in versions.items() if self._versions.get(user, version) != version}
             # No event tells that somebody was disabled or has other limits; what waits for it does.
-            held = listing.waiting_of(session, changed, _MOST_WAITING) if changed else []
-            found += self._jobs(session, {*held, *(news.job_id for news in found if news.job_id is not None)})
+            touched = {*listing.waiting_of(session, changed, _MOST_WAITING)} if changed else set()
+            touched |= {news.job_id for news in found if news.job_id is not None}
+            if is_due:
+                touched |= self._waiting_for_something_else(session)
+            found += self._jobs(session, touched)
             if changed or any(news.kind in ("submitted", "edited", "state") for news in found):
                 found += self._queue(session)
             if is_due:
@@ -93,6 +97,13 @@ class Watch:
         self.current = tuple(self._known.values())
         return found
 
+    def _waiting_for_something_else(self, session: Session) -> set[int]:
+        """No event tells what a job waits for by now: it changes with every look that finds no device for it."""
+        before, self._reasons = self._reasons, listing.waiting_reasons(session, _MOST_WAITING)
+        if before is None:
+            return set()
+        return {job_id for job_id, reason in self._reasons.items() if before.get(job_id) != reason}
+
     def _jobs(self, session: Session, job_ids: Iterable[int]) -> list[News]:
         """The jobs that something happened to, as they are now."""
         return [
@@ -101,13 +112,22 @@ class Watch:
         ]
 
     def _queue(self, session: Session) -> list[News]:
-        """Where jobs are private, nobody is told the places of all: each owner has his own job's view."""
+        """Where jobs are private, nobody is told the places of all: each owner has those of his own."""
         counts, now = listing.count_active(session), utc_now()
-        waiting = {}
-        if not self._settings.private_jobs:
-            shares = standing.shares(standing.of_everybody(session, self._settings, now))
-            waiting = {str(job_id): place for job_id, place in queue_order.places(session, shares, now, _MOST_WAITING)}
-        return self._changed("queue", None, News("queue", {**counts, "positions": waiting}, now))
+        shares = standing.shares(standing.of_everybody(session, self._settings, now))
+        places = dict(queue_order.places(session, shares, now, _MOST_WAITING))
+        owners: Mapping[int, int | None] = dict.fromkeys(places)
+        if self._settings.private_jobs:
+            owners = listing.owners_of(session, places)
+        told = {None, *owners.values()}
+        self._forget("queue", told)
+        found = []
+        for owner in told:
+            positions = {str(job_id): place for job_id, place in places.items() if owners.get(job_id) == owner}
+            found += self._changed(
+                "queue", owner, News("queue", {**counts, "positions": positions}, now, owner_id=owner)
+            )
+        return found
 
     def _progress(self, session: Session) -> list[News]:
         found, running = [], set()

@@ -113,6 +113,9 @@ async def follow(
     """
     broadcaster: Broadcaster = request.app.state.broadcaster
     seen = last_event_id or 0
+    if seen and seen > await broadcaster.newest():
+        seen = 0  # of a database that is gone: none of its numbers says anything about this one's
+        last_event_id = None
     page = await run_in_threadpool(queries.list_events, here.store, caller, job_id, seen, PAGE)
     if page.is_over and not page.items and last_event_id is not None:
         return Response(status_code=204)

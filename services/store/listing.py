@@ -24,6 +24,7 @@ __all__ = [
     "running",
     "tries",
     "waiting_of",
+    "waiting_reasons",
 ]
 
 _NO_SETBACK = (Diagnosis.COMPLETED, Diagnosis.INTERRUPTED)
@@ -62,7 +63,7 @@ def _newest(having: Sequence[ColumnElement[bool]], states: Collection[str], coun
     """Numbers and names. Of each state for itself: an index has them in their order, however rare the state is."""
     jobs = select(Job.id, Job.name).where(*having)
     if states:
-        each = [jobs.where(Job.state == state).order_by(Job.id.desc()).limit(count).subquery() for state in states]
+        each = [jobs.where(Job.state == state).order_by(Job.id.desc()).limit(count).subquery() for state in set(states)]
         found = union_all(*(select(one.c.id, one.c.name) for one in each)).subquery()
         return select(found.c.id, found.c.name).order_by(found.c.id.desc()).limit(count).subquery()
     return jobs.order_by(Job.id.desc()).limit(count).subquery()
@@ -95,6 +96,12 @@ def waiting_of(session: Session, owner_ids: Iterable[int], limit: int) -> Sequen
     """The numbers of the jobs of these owners that wait."""
     waiting = select(Job.id).where(Job.owner_id.in_(list(owner_ids)), Job.state == State.QUEUED)
     return session.scalars(waiting.order_by(Job.id).limit(limit)).all()
+
+
+def waiting_reasons(session: Session, limit: int) -> dict[int, str | None]:
+    """What the first jobs that wait are said to wait for."""
+    waiting = select(Job.id, Job.reason).where(Job.state == State.QUEUED).order_by(Job.id).limit(limit)
+    return dict(session.execute(waiting).all())
 
 
 def owners_of(session: Session, job_ids: Iterable[int]) -> dict[int, int]:

@@ -11,13 +11,13 @@ import pytest
 from api import broadcast
 from api.broadcast import Broadcaster
 from api.routes import events as route
-from services import accounts
+from services import accounts, lifecycle
 from services.clock import utc_now
 from services.domain.states import State
 from services.errors import TooMany
 from services.news import Watch
 from services.store import events
-from services.store.models import Token
+from services.store.models import Job, Token
 from services.users import directory
 from tests.api.service import Service, expect_problem
 
@@ -123,6 +123,46 @@ def test_who_has_seen_a_number_that_never_was_or_missed_too_much_starts_anew(
     told = service.get("/v1/events", headers={"Last-Event-ID": "1"}).text
     assert kinds(told)[:2] == ["reset", "hello"]
     assert "reset" not in kinds(service.get("/v1/events", headers={"Last-Event-ID": "2"}).text)
+
+
+@pytest.mark.usefixtures("_short")
+def test_of_a_job_too_a_number_that_never_was_counts_for_nothing(service: Service) -> None:
+    """The database was restored from a copy, and what is new has smaller numbers than what was seen."""
+    job = service.job(state=State.FAILED)
+    told = service.get(f"/v1/jobs/{job}/events", headers={"Last-Event-ID": "99"})
+    assert (told.status_code, kinds(told.text)) == (200, ["submitted"])
+
+
+def test_who_waits_for_something_else_is_told_so(service_on_each: Service) -> None:
+    service = service_on_each
+    waits, _ = service.job("anna"), service.job("bert")
+    watch = Watch(service.store, service.settings, live_every_s=0.0)
+    watch.start()
+    watch.look()
+    for reason in ("waits for box/gpu-1, which job 7 has", None):
+        with service.store.transaction() as session:
+            session.get_one(Job, waits).reason = reason
+        [news] = watch.look()
+        assert (news.kind, news.data["id"], news.data["reason"], news.id) == ("job", waits, reason, None)
+        assert watch.look() == []
+
+
+def test_where_jobs_are_private_each_is_told_his_own_places(service_on_each: Service) -> None:
+    service = service_on_each
+    object.__setattr__(service.settings, "private_jobs", True)
+    annas, berts = service.job("anna"), service.job("bert")
+    watch = Watch(service.store, service.settings, live_every_s=0.0)
+    watch.start()
+
+    def places() -> dict[int | None, dict[str, int]]:
+        return {one.owner_id: one.data["positions"] for one in watch.look() if one.kind == "queue"}
+
+    anna, bert = (service.principals[name].user_id for name in ("anna", "bert"))
+    more = service.job("bert")
+    assert places() == {None: {}, anna: {str(annas): 1}, bert: {str(berts): 2, str(more): 3}}
+    lifecycle.cancel(service.store, service.principals["anna"], annas)
+    assert places() == {None: {}, bert: {str(berts): 1, str(more): 2}}
+    assert anna not in {one.owner_id for one in watch.current}
 
 
 def test_who_is_disabled_or_limited_moves_his_jobs_in_the_queue_and_all_are_told(service_on_each: Service) -> None:

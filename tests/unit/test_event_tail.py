@@ -98,6 +98,25 @@ def test_a_number_that_never_comes_holds_nothing_up(several: Desk, two_jobs: tup
     assert messages(tail) + messages(tail) == ["after it"]
 
 
+def test_a_database_that_goes_away_in_the_middle_of_a_look_loses_nothing(
+    several: Desk, two_jobs: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = EventTail(several.store)
+    tail.start()
+    with several.store.transaction() as session:
+        write(session, two_jobs[0], "first")
+    with several.store.transaction() as undone:
+        write(undone, two_jobs[0], "never")
+        undone.rollback()
+    with several.store.transaction() as session:
+        write(session, two_jobs[1], "after it")
+    with monkeypatch.context() as patch:
+        patch.setattr(events, "ticket", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tail.read()
+    assert messages(tail) + messages(tail) == ["first", "after it"]
+
+
 def test_a_transaction_that_stands_still_holds_up_for_a_limited_time(several: Desk, two_jobs: tuple[int, int]) -> None:
     now = [0.0]
     tail = EventTail(several.store, lambda: now[0])
