@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from services import device_history, planning
 from services.clock import utc_now
 from services.domain.device_use import Use
+from services.domain.memory import prediction_error
 from services.domain.states import State
 from services.store import figures, listing, webhooks
 from services.store.engine import Store
@@ -61,9 +62,10 @@ class Ended:
         until = now - _UNSETTLED
         with self._lock:
             if self._until is None or until > self._until:
-                self._jobs += figures.jobs_ended(session, self._until, until)
-                self._attempts += figures.attempts_ended(session, self._until, until)
-                self._until = until
+                jobs = figures.jobs_ended(session, self._until, until)
+                attempts = figures.attempts_ended(session, self._until, until)
+                # Together: where a query fails, none of it has been counted.
+                self._jobs, self._attempts, self._until = self._jobs + jobs, self._attempts + attempts, until
             return (
                 self._jobs + figures.jobs_ended(session, self._until, None),
                 self._attempts + figures.attempts_ended(session, self._until, None),
@@ -75,13 +77,13 @@ def read(store: Store, ended: Ended) -> Figures:
     present_since = now - datetime.timedelta(seconds=planning.PRESENT_S)
     with store.reading() as session:
         oldest = figures.oldest_queued(session)
-        predictions = figures.predictions(session, _PREDICTIONS)
+        errors = [prediction_error(*row) for row in figures.predictions(session, _PREDICTIONS)]
         jobs, attempts = ended.count(session, now)
         return Figures(
             jobs={**dict.fromkeys(map(str, State), 0), **listing.count_active(session), **jobs},
             attempts=dict(attempts),
             oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
-            prediction_errors=[(predicted - measured) / measured for predicted, measured in predictions],
+            prediction_errors=[error for error in errors if error is not None],
             devices=[
                 _device(session, device, holding.attempt if holding else None, present_since)
                 for device, holding in listing.devices(session)

@@ -8,6 +8,7 @@ from typing import Any
 from services.domain.catalogue import Model
 from services.domain.contract import DeviceKind, Reason
 from services.domain.device_use import Use, use_of
+from services.domain.memory import prediction_error
 from services.domain.states import State
 from services.store.listing import Holding, Tries
 from services.store.models import Attempt, Device, Job
@@ -117,12 +118,12 @@ def _evaluation_peak(attempt: Attempt) -> int | None:
 
 
 def _prediction_error(attempt: Attempt) -> float | None:
-    """(predicted - measured) / measured; None while it runs, and where memory ran out before the peak was reached."""
-    predicted = ((attempt.planned or {}).get("prediction") or {}).get("bytes")
-    measured = max(attempt.peak_bytes or 0, _evaluation_peak(attempt) or 0)
+    """None while it runs, and where memory ran out before the peak was reached."""
     if attempt.reason not in (Reason.COMPLETED, Reason.STOPPED) or attempt.step_s is None:
         return None
-    return round(predicted / measured - 1, 4) if predicted and measured else None
+    predicted = ((attempt.planned or {}).get("prediction") or {}).get("bytes")
+    error = prediction_error(predicted, attempt.peak_bytes, _evaluation_peak(attempt))
+    return None if error is None else round(error, 4)
 
 
 def device_view(

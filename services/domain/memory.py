@@ -137,6 +137,12 @@ class Prediction:
     points: int = 0
 
 
+def prediction_error(predicted: float | None, trained: float | None, evaluated: float | None) -> float | None:
+    """(predicted - measured) / measured, of the higher of both peaks; None where something of it is not known."""
+    measured = max(trained or 0, evaluated or 0)
+    return predicted / measured - 1 if predicted and measured else None
+
+
 class MemoryLaw:
     """Predicts from `points`. Those of relatives only count where nothing is known of the model itself, and only
     where they needed more than the prior says. Same points, same predictions, in whatever order.

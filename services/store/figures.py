@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from services.domain.findings import Diagnosis
 from services.domain.states import State
-from services.store.models import Attempt, Job, Measurement
+from services.store.models import Attempt, Job
 
 __all__ = ["attempts_ended", "jobs_ended", "oldest_queued", "predictions"]
 
@@ -44,19 +45,16 @@ def _counted(
     return Counter({name: count for name, count in session.execute(query) if name})
 
 
-def predictions(session: Session, count: int) -> Sequence[tuple[float, int]]:
-    """Predicted and measured peak in bytes, of the newest attempts that measured one and completed."""
-    newest = (
-        select(Measurement.job_id, Measurement.attempt, Measurement.peak_bytes)
-        .where(Measurement.complete)
-        .order_by(Measurement.id.desc())
-        .limit(count)
-        .subquery()
-    )
-    predicted = Attempt.planned["prediction"]["bytes"].as_float()  # by the database: the rest of it is long
+def predictions(session: Session, count: int) -> Sequence[tuple[float | None, int | None, float | None]]:
+    """Predicted peak and those measured in training and evaluation, of the newest attempts that made steps and
+    completed."""
+    # By the database: the rest of both is long.
+    predicted = Attempt.planned["prediction"]["bytes"].as_float()
+    evaluation = Attempt.outcome["allocator"]["evaluation_peak"].as_float()
     rows = session.execute(
-        select(predicted, newest.c.peak_bytes).join(
-            newest, (newest.c.job_id == Attempt.job_id) & (newest.c.attempt == Attempt.number)
-        )
+        select(predicted, Attempt.peak_bytes, evaluation)
+        .where(Attempt.ended_at.is_not(None), Attempt.diagnosis == Diagnosis.COMPLETED, Attempt.step_s.is_not(None))
+        .order_by(Attempt.ended_at.desc())
+        .limit(count)
     )
-    return [(guess, measured) for guess, measured in rows if guess and measured]
+    return [(guess, trained, evaluated) for guess, trained, evaluated in rows]

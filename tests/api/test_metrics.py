@@ -64,7 +64,9 @@ def busy(service_on_each: Service) -> Service:
     with service.store.transaction() as session:
         session.get_one(Attempt, (1, 1)).diagnosis = "host"
         session.get_one(Job, waits).queued_at = ago(3600)
-        session.get_one(Attempt, (2, 1)).planned = {"prediction": {"bytes": 12 * GB}}
+        done = session.get_one(Attempt, (2, 1))
+        done.planned, done.peak_bytes, done.diagnosis = {"prediction": {"bytes": 12 * GB}}, 5 * GB, "completed"
+        done.outcome = {"reason": "completed", "allocator": {"evaluation_peak": 6 * GB}}
         session.add(
             Measurement(
                 job_id=2,
@@ -93,9 +95,11 @@ def test_the_service_in_numbers(busy: Service) -> None:
     states = {state: value(found, "downshift_jobs", state=state) for state in State}
     assert states == {**dict.fromkeys(State, 0), State.RUNNING: 1, State.FAILED: 1, State.QUEUED: 1}
     assert value(found, "downshift_attempts_total", diagnosis="host") == 1
-    assert value(found, "downshift_attempts_total", diagnosis="too_large") == 1
+    assert value(found, "downshift_attempts_total", diagnosis="completed") == 1
     assert 3600 <= value(found, "downshift_queue_oldest_seconds") < 3700
+    # Of attempts that completed, however many measurements their probes made, and of the higher peak of both.
     assert value(found, "downshift_prediction_error_ratio", quantile="0.5") == pytest.approx(1.0)
+    assert value(found, "downshift_predictions_compared") == 1
     device = {"device": "box/gpu-0", "kind": "gpu"}
     assert value(found, "downshift_device_memory_total_bytes", **device) == 24 * GB
     assert value(found, "downshift_device_memory_free_bytes", **device) == 20 * GB
@@ -125,6 +129,17 @@ def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on
     with service.store.transaction() as session:
         session.get_one(Job, late).finished_at = session.get_one(Attempt, (late, 1)).ended_at = ago(3000)
     assert jobs() == {"failed": 1, "succeeded": 2}
+
+
+def test_a_count_that_fails_half_way_counts_nothing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, old = Ended(), service.job(state=State.FAILED, attempts=1)
+    with service.store.transaction() as session:
+        session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = ago(7200)
+    with monkeypatch.context() as patch:
+        patch.setattr(figures.figures, "attempts_ended", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            figures.read(service.store, ended)
+    assert figures.read(service.store, ended).jobs[State.FAILED] == 1
 
 
 def test_what_ended_lately_is_counted_without_reading_the_rest(service: Service) -> None:
