@@ -1,15 +1,19 @@
 """How a plan becomes a job's, and what an attempt under it starts from."""
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services import planning
+from sqlalchemy.orm import Session
+
+from services import outbox, planning
 from services.composition import checkpoint_path
 from services.domain.contract import resumed_step
 from services.domain.plan_changes import Change
 from services.domain.planner import Decision
 from services.domain.policy import Lever
 from services.settings import Settings
+from services.store import events
 from services.store.models import Attempt, Job
 
 __all__ = ["Start", "adopt", "adopt_while_queued", "start_of"]
@@ -23,11 +27,18 @@ def adopt(job: Job, decision: Decision, capacity: int | None) -> None:
     job.step = min(after.steps, resumed_step(job.step or 0, before.batch_size, after.batch_size)) if kept else 0
 
 
-def adopt_while_queued(job: Job, decision: Decision, capacity: int | None) -> None:
-    """As `adopt`, for a job that an earlier attempt left with a remedy: what that changed is still to be told."""
+def adopt_while_queued(
+    session: Session, job: Job, decision: Decision, capacity: int | None, now: datetime.datetime
+) -> None:
+    """As `adopt`, for a job that waits: those who watch it are told. What a remedy of an earlier attempt changed is
+    still to be told with the next one."""
     remedied = [change for change in job.planned.get("changes") or [] if change["lever"] is None]
     adopt(job, decision, capacity)
     job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied]}
+    job.version += 1
+    events.add(session, job.id, "planned", now, summary=decision.summary)
+    how = {"summary": decision.summary, "changes": job.planned["changes"], "plan": job.plan}
+    outbox.tell(session, job, outbox.Kind.REPLANNED, now, **how)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from services.domain.memory import MemoryLaw
 from services.domain.planner import Decision
 from services.domain.policy import Lever, Prefer
 from services.planning import Room
-from services.store import attempts, events
+from services.store import attempts
 from services.store.models import Job
 
 __all__ = ["grow", "shrink_back"]
@@ -39,9 +39,8 @@ def grow(session: Session, job: Job, room: Room, limit: int, law: MemoryLaw, now
         bfloat16=room.bfloat16,
     )
     if decision is not None:
-        adoption.adopt_while_queued(job, decision, limit)
+        adoption.adopt_while_queued(session, job, decision, limit, now)
         job.planned = {**job.planned, _GROWN_FROM: meant_for}
-        events.add(session, job.id, "planned", now, summary=decision.summary)
 
 
 def shrink_back(session: Session, job: Job, room: Room, law: MemoryLaw, now: datetime.datetime) -> bool:
@@ -56,6 +55,5 @@ def shrink_back(session: Session, job: Job, room: Room, law: MemoryLaw, now: dat
     decision = planner.first_plan(plan, policy, law, room.total_bytes, bfloat16=room.bfloat16)
     if not isinstance(decision, Decision) or decision.prediction.high > room.free_bytes:
         return False
-    adoption.adopt_while_queued(job, decision, room.total_bytes)
-    events.add(session, job.id, "planned", now, summary=decision.summary)
+    adoption.adopt_while_queued(session, job, decision, room.total_bytes, now)
     return True

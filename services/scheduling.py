@@ -212,11 +212,7 @@ def _fit_to(look: _Look, job: Job) -> bool:
             _wait(job, f"waits for {away.device_id}, whose host was not heard of lately")
             return False
     if isinstance(decision, Decision):
-        adoption.adopt_while_queued(job, decision, room.total_bytes)
-        job.version += 1
-        events.add(look.session, job.id, "planned", look.now, summary=decision.summary)
-        how = {"summary": decision.summary, "changes": job.planned["changes"], "plan": job.plan}
-        outbox.tell(look.session, job, outbox.Kind.REPLANNED, look.now, **how)
+        adoption.adopt_while_queued(look.session, job, decision, room.total_bytes, look.now)
         return True
     job.state = advance(State(job.state), Verb.FAIL)
     job.reason, job.finished_at = decision.reason, look.now

@@ -136,7 +136,13 @@ class Sender:
         port = self._parts.port or (443 if is_tls else 80)
         self._socket = self._connect(host, port)
         if is_tls:
-            self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
+            context = ssl.create_default_context()
+            # In two steps: while a socket is being wrapped there is none that `break_off` could end.
+            wrapped = context.wrap_socket(self._socket, server_hostname=host, do_handshake_on_connect=False)
+            self._socket = wrapped
+            self._check_time()
+            wrapped.do_handshake()
+        self._check_time()
         self._connection = http.client.HTTPConnection(host, port)
         self._connection.sock = self._socket
         timestamp = int(time.time())
@@ -166,6 +172,11 @@ class Sender:
             except OSError as error:
                 problem = error
         raise problem or OSError(f"{host} leads nowhere")
+
+    def _check_time(self) -> None:
+        """Who was late before there was a socket to end is late now. Raises OSError."""
+        if self.is_late:
+            raise TimeoutError
 
     def break_off(self) -> None:
         self.is_late = True

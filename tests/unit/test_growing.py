@@ -1,13 +1,15 @@
 """A job that was shrunk for a small device and comes to a larger one: what it gets back, and what people are told."""
 
+import json
 from typing import Any
 
 import pytest
 
+from services import webhooks
 from services.domain.contract import Reason
 from services.domain.states import State
 from services.scheduling import Claim
-from services.store.models import Device
+from services.store.models import Delivery, Device
 from tests.desk import MB, Desk, ago, slot
 
 FREE = {"policy": {"plan_ahead": False}}
@@ -34,6 +36,21 @@ def only(desk: Desk, number: int, mb: int) -> None:
     for device in desk.rows(Device):
         desk.change(Device, device.id, seen_at=ago(3 * 24 * 3600))
     desk.report(slot(number, mb))
+
+
+def test_what_grows_is_a_new_plan_and_its_owner_is_told(desk: Desk) -> None:
+    webhooks.create(desk.store, desk.settings, desk.owner, "https://hooks.example/x", ["job.replanned"])
+    claim = shrunk(desk)
+    desk.end(claim, Reason.STOPPED)
+    before, told = desk.job(claim.job_id).version, len(desk.rows(Delivery))
+    only(desk, 1, 64_000)
+
+    again(desk)
+
+    *_, last = desk.rows(Delivery)
+    assert len(desk.rows(Delivery)) == told + 1
+    assert json.loads(last.body)["data"]["summary"].startswith("Grown back")
+    assert desk.job(claim.job_id).version == before + 2  # the plan, and the claim
 
 
 @pytest.mark.parametrize("ended", [Reason.STOPPED, Reason.DISK_FULL])

@@ -2,8 +2,10 @@
 
 import dataclasses
 import datetime
+import http.client
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from services import deliveries, webhooks
 from services.accounts import Principal
+from services.deliveries import Parcel
 from services.domain import standard_webhooks
 from services.domain.contract import Reason
 from services.domain.states import State
@@ -189,6 +192,34 @@ def test_one_that_is_slow_is_late(open_desk: Desk, receiver: Receiver, monkeypat
     deliver(open_desk)
     assert sent(open_desk).status is None
     assert sent(open_desk).next_at is not None
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_one_that_says_nothing_is_broken_off_also_in_the_middle_of_a_handshake(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "_TIMEOUT_S", 600.0)  # of each read alone
+    secret = standard_webhooks.new_secret()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/"
+        parcel = Parcel(1, 1, 1, url, secret, "msg_1", b"{}")
+        sender, ends = sending.Sender(url, allow_private=True), list[Exception]()
+
+        def post() -> None:
+            try:
+                sender.post(parcel)
+            except (OSError, http.client.HTTPException) as error:
+                ends.append(error)
+
+        thread = threading.Thread(target=post)
+        thread.start()
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1)  # it has begun to speak, and waits for an answer
+            sender.break_off()
+            thread.join(60)
+        assert len(ends) == 1
+        sender.close()
 
 
 def test_one_that_is_not_there_holds_up_nobody(open_desk: Desk, receiver: Receiver) -> None:
