@@ -99,17 +99,23 @@ def clone(
 ) -> Submitted:
     """A new job with the same request, `changes` merged into it one level deep.
 
-    A priority that is not the caller's to give is not taken over.
+    A priority that is not the caller's to give is not taken over. Sent again with its key it is the same clone,
+    whatever the job is called by now.
     """
-    with store.reading() as session:
-        job = queries.visible_job(session, principal, job_id)
-        request = {**job.request, "name": f"{job.name} (copy)"[:128]}
-    if not principal.is_admin and (request.get("priority") or 0) > quota.USUAL_PRIORITY:
-        request["priority"] = quota.USUAL_PRIORITY
-    for name, value in changes.items():
-        inner = request.get(name)
-        request[name] = {**inner, **value} if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
-    return submission.submit(store, settings, principal, request, idempotency_key)
+
+    def request() -> dict[str, Any]:
+        with store.reading() as session:
+            job = queries.visible_job(session, principal, job_id)
+            copy = {**job.request, "name": f"{job.name} (copy)"[:128]}
+        if not principal.is_admin and (copy.get("priority") or 0) > quota.USUAL_PRIORITY:
+            copy["priority"] = quota.USUAL_PRIORITY
+        for name, value in changes.items():
+            inner = copy.get(name)
+            copy[name] = {**inner, **value} if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+        return copy
+
+    key = Key.of(principal, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
+    return submission.submit_once(store, settings, principal, key, request)
 
 
 def edit(

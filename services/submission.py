@@ -1,6 +1,6 @@
 """Submitting a job: what was asked for is checked, planned, and becomes a row and an event, once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from services.store import audit, events, idempotency, jobs
 from services.store.engine import Store
 from services.store.models import Job
 
-__all__ = ["Submitted", "submit"]
+__all__ = ["Submitted", "submit", "submit_once"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,17 @@ def submit(
     With a key, the same request again gives the same answer and no second job.
     """
     key = Key.of(principal, idempotency_key, "job", request)
+    return submit_once(store, settings, principal, key, lambda: request)
+
+
+def submit_once(
+    store: Store, settings: Settings, principal: Principal, key: Key | None, ask: Callable[[], Mapping[str, Any]]
+) -> Submitted:
+    """As `submit`, where the key stands for more or less than the request, which is asked for only if it is needed."""
     replay = _replay(store, key)
     if replay:
         return replay
+    request = ask()
     quota.check_priority(principal, request.get("priority") or 0)
     prepared = prepare(settings, request)
     try:

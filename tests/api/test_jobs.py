@@ -183,6 +183,7 @@ def test_the_list_is_narrowed_by_state_owner_and_name(service_on_each: Service) 
         return [job["id"] for job in service.get(f"/v1/jobs?{query}").json()["items"]]
 
     assert found("state=failed&state=cancelled") == [third, second]
+    assert found("state=failed&state=cancelled&state=failed&state=cancelled&limit=2") == [third, second]
     assert found("owner=anna") == [first]
     assert found("owner=nobody") == []
     assert found("q=CONES") == [second, first]
@@ -251,6 +252,15 @@ def test_a_running_job_tells_when_it_will_be_done(service: Service) -> None:
     assert job["current_attempt"] == 2
     assert job["queue_position"] is None
     assert job["progress"] == {"step": 40, "steps": 100, "eta_s": 30.0}
+
+
+def test_a_clone_that_is_sent_again_is_the_same_also_when_the_job_has_another_name(service: Service) -> None:
+    job, key = service.job(name="cones"), {"Idempotency-Key": "once"}
+    made = service.post(f"/v1/jobs/{job}/clone", headers=key)
+    service.ask("PATCH", f"/v1/jobs/{job}", json={"name": "pylons"})
+    again = service.post(f"/v1/jobs/{job}/clone", headers=key)
+    assert (again.status_code, again.json()["id"], again.json()["name"]) == (202, made.json()["id"], "cones (copy)")
+    expect_problem(service.post(f"/v1/jobs/{job}/clone", json={"name": "x"}, headers=key), 409, "key_reused")
 
 
 @pytest.mark.parametrize("verb", ["", "/cancel", "/pause", "/resume", "/clone"])
