@@ -182,6 +182,14 @@ def find_trouble(store: Store, settings: Settings, principal: Principal, job_id:
         _, file = open_log(store, settings, principal, job_id, ended.number)
         if file is not None:
             with file:
-                finding = diagnose(Case(ended.exit_status, iter(lambda: file.read(CHUNK), b"")))
-            kept = finding.to_dict()["evidence"]
+                kept = _evidence(file, ended.exit_status)
     return Trouble(ended.number, ended.diagnosis, ended.message, kept or [])
+
+
+def _evidence(file: BinaryIO, exit_status: int | None) -> list[dict[str, Any]]:
+    """Of a log that is very long, what is at its end."""
+    size = file.seek(0, os.SEEK_END)
+    start = file.seek(max(0, size - _MOST_SEARCHED))
+    before = index_of(file).newlines_before(file, start, size) if start else 0
+    finding = diagnose(Case(exit_status, iter(lambda: file.read(CHUNK), b"")))
+    return [{**line, "line": line["line"] + before} for line in finding.to_dict()["evidence"]]

@@ -22,6 +22,7 @@ from services.views import stamp
 __all__ = ["create", "every", "revoke", "show"]
 
 _MOST = 100  # a user, and valid
+_SHOWN = datetime.timedelta(days=30)  # after its end
 
 
 def create(
@@ -82,10 +83,10 @@ def _check(principal: Principal, wanted: _Wanted) -> None:
 
 
 def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
-    """One's own tokens; everybody's for an admin. Newest first."""
+    """One's own tokens; everybody's for an admin. Newest first; what ended long ago is in the audit alone."""
     principal.require(Scope.READ)
     with store.reading() as session:
-        found = accounts.tokens(session, None if principal.is_admin else principal.user_id)
+        found = accounts.tokens(session, None if principal.is_admin else principal.user_id, utc_now() - _SHOWN)
         return [token_view(token, name) for token, name in found]
 
 

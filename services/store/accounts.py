@@ -94,9 +94,12 @@ def get_token(session: Session, token_id: int) -> Token | None:
     return session.get(Token, token_id)
 
 
-def tokens(session: Session, user_id: int | None) -> Sequence[tuple[Token, str]]:
-    """The tokens of one user, or everybody's (None), newest first, each with its user's name."""
+def tokens(session: Session, user_id: int | None, since: datetime.datetime) -> Sequence[tuple[Token, str]]:
+    """The tokens of one user, or everybody's (None), newest first, each with its user's name; without those that were
+    over before `since`."""
     query = select(Token, User.name).join(User, User.id == Token.user_id).order_by(Token.id.desc())
+    for end in (Token.revoked_at, Token.expires_at):
+        query = query.where(or_(end.is_(None), end >= since))
     if user_id is not None:
         query = query.where(Token.user_id == user_id)
     return [(token, name) for token, name in session.execute(query)]

@@ -14,7 +14,8 @@ __all__ = ["add", "page"]
 
 def add(session: Session, user_id: int | None, action: str, target: str, at: datetime.datetime, **data: Any) -> None:
     """`action` is a noun and a verb (`job.cancel`), `target` names what it was done to (`job 7`)."""
-    session.add(AuditEntry(user_id=user_id, action=action, target=target, at=at, data=data))
+    kind = action.partition(".")[0]
+    session.add(AuditEntry(user_id=user_id, kind=kind, action=action, target=target, at=at, data=data))
 
 
 def page(
@@ -22,7 +23,7 @@ def page(
 ) -> Sequence[tuple[AuditEntry, str | None]]:
     """The newest entries, older than the number `before`, each with the name of who did it.
 
-    `user`: what this one did. `kind`: what was done to things of this kind, the first part of an action.
+    `user`: what this one did. `kind`: what was done to things of this kind.
     """
     query = (
         select(AuditEntry, User.name)
@@ -33,7 +34,7 @@ def page(
     if before is not None:
         query = query.where(AuditEntry.id < before)
     if user is not None:
-        query = query.where(User.name == user)
+        query = query.where(AuditEntry.user_id == select(User.id).where(User.name == user).scalar_subquery())
     if kind is not None:
-        query = query.where(AuditEntry.action.startswith(f"{kind}.", autoescape=True))
+        query = query.where(AuditEntry.kind == kind)
     return [(entry, name) for entry, name in session.execute(query)]

@@ -378,7 +378,7 @@ class Delivery(Base):
     kind: Mapped[str] = mapped_column(String(32))
     job_id: Mapped[int | None]
     body: Mapped[str]
-    created_at: Mapped[datetime.datetime]
+    created_at: Mapped[datetime.datetime] = mapped_column(index=True)
     tries: Mapped[int] = mapped_column(Integer, default=0)
     next_at: Mapped[datetime.datetime | None] = mapped_column(index=True)
     sent_at: Mapped[datetime.datetime | None]
@@ -387,11 +387,15 @@ class Delivery(Base):
 
 
 class AuditEntry(Base):
+    """`kind` is the noun of the action, by which people look for it."""
+
     __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_kind_id", "kind", "id"), Index("ix_audit_user_id_id", "user_id", "id"))
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     at: Mapped[datetime.datetime]
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
+    kind: Mapped[str] = mapped_column(String(64), server_default=text("''"))
     action: Mapped[str] = mapped_column(String(64))
     target: Mapped[str] = mapped_column(String(128))
     data: Mapped[dict[str, Any]]

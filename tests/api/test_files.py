@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from services import logs
 from services.domain.states import State
 from services.store.models import Attempt
 from tests.api.service import Service, expect_problem
@@ -201,6 +202,18 @@ def test_the_lines_that_tell_why_it_ended_are_found(service: Service, job: int) 
         finding = {"why": "it was too large", "evidence": [{"line": 7, "text": "kept"}], "figures": {}}
         session.get_one(Attempt, (job, 2)).finding = finding
     assert service.get(f"/v1/jobs/{job}/logs/error").json()["lines"] == [{"line": 7, "text": "kept"}]
+
+
+def test_of_a_very_long_log_the_end_is_read_for_what_went_wrong(
+    service: Service, job: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_MOST_SEARCHED", 400)
+    trouble = "ResourceExhaustedError: OOM when allocating tensor with shape[8,512,512,64] and type float"
+    log = folder(service, job) / "attempt-2" / "train.log"
+    log.write_text("MemoryError\n" * 500 + f"{trouble}\n" + "bye\n")
+    told = service.get(f"/v1/jobs/{job}/logs/error").json()
+    assert {"line": 501, "text": trouble} in told["lines"]
+    assert all(line["line"] > 460 for line in told["lines"])
 
 
 def test_what_runs_has_not_gone_wrong(service: Service) -> None:

@@ -8,6 +8,7 @@ import pytest
 from services.accounts import Scope
 from services.store import accounts
 from tests.api.service import Service, expect_problem
+from tests.desk import ago
 
 
 def test_a_token_is_made_shown_once_and_works(service_on_each: Service) -> None:
@@ -36,6 +37,15 @@ def test_a_revoked_token_is_not_valid_any_more(service_on_each: Service) -> None
     assert service.ask("DELETE", f"/v1/tokens/{made['id']}").status_code == 204
     expect_problem(service.get("/v1/whoami", by=made["token"]), 401)
     assert service.get("/v1/tokens").json()["items"][0]["revoked_at"] is not None
+
+
+def test_what_ended_long_ago_is_not_listed(service_on_each: Service) -> None:
+    service = service_on_each
+    old, new = service.expired_token(), service.revoked_token()
+    service._change_token(service.token("anna"), revoked_at=ago(31 * 24 * 3600))
+    kept = [token["id"] for token in service.get("/v1/tokens").json()["items"]]
+    assert len(kept) == 3  # her own, and the two that ended just now
+    assert old != new
 
 
 def test_others_tokens_are_not_there_but_for_admins(service: Service) -> None:

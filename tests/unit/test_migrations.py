@@ -13,7 +13,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, func, inspect, select, text
 
-from services.store import measurements, metrics, migrate, names
+from services.store import audit, measurements, metrics, migrate, names
 from services.store.engine import Store, make_engine
 from services.store.models import Base, Job
 from tests.databases import new_database
@@ -98,6 +98,17 @@ def test_users_of_an_older_version_have_no_password_and_no_limits(engine: Engine
         [user] = connection.execute(text("SELECT * FROM users")).mappings()
     assert (user["name"], user["role"], user["version"]) == ("x", "x", 1)
     assert {user[name] for name in ("password", "disabled_at", "max_queued", "max_running")} == {None}
+
+
+def test_the_audit_of_an_older_version_is_found_by_kind(engine: Engine) -> None:
+    migrate.upgrade(engine)
+    fill(engine)
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        connection.execute(text("UPDATE audit SET action = 'job.cancel'"))
+    migrate.downgrade(engine, "0016")
+    migrate.upgrade(engine)
+    with Store(engine).reading() as session:
+        assert [len(audit.page(session, 10, kind=kind)) for kind in ("job", "token")] == [1, 0]
 
 
 def test_series_and_names_of_an_older_version_are_found(engine: Engine) -> None:
