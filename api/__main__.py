@@ -6,7 +6,7 @@ import sys
 import uvicorn
 
 from api.app import create_app
-from api.log_lines import begin_log
+from api.log_format import begin_log
 from services.health import readiness
 from services.queue import wake_workers
 from services.settings import Settings, SettingsError

@@ -5,10 +5,11 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api import cookies, dashboard, pages, problems
-from api.body import BodyLimit
+from api import cookies, docs_page, problems
+from api.body_limit import BodyLimit
 from api.broadcast import Broadcaster
 from api.context import Context, known_query_only
+from api.dashboard import pages
 from api.edge import Edge
 from api.gate import Gate, is_public
 from api.routes import attempts, events, files, health, jobs, metrics, sessions, supplies, tokens, users, webhooks
@@ -42,8 +43,8 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
     app.state.context = Context(settings, store)
     app.state.broadcaster = Broadcaster(store, settings)
     app.state.traffic = Traffic()
-    app.include_router(dashboard.router)
     app.include_router(pages.router)
+    app.include_router(docs_page.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
     # The prefix is given here: without one FastAPI would first work all these routes out, to look for empty paths.

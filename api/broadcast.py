@@ -19,9 +19,8 @@ from starlette.concurrency import run_in_threadpool
 from services import queries, views
 from services.accounts import Principal
 from services.errors import TooMany
-from services.news import News, Watch, of_event
+from services.news import News, Watch, after, newest, of_event
 from services.settings import Settings
-from services.store import events
 from services.store.engine import Store
 from services.users import presence
 
@@ -160,11 +159,7 @@ class Broadcaster:
 
     async def newest(self) -> int:
         """The newest number in the database; another process may have told it before this one."""
-        return await run_in_threadpool(self._newest)
-
-    def _newest(self) -> int:
-        with self._store.reading() as session:
-            return next(iter(events.newest(session)), 0)
+        return await run_in_threadpool(newest, self._store)
 
     async def replay(self, member: Subscription, since: int) -> AsyncIterator[Told]:
         """What this listener has missed: after `since`, and up to the position that he joined at."""
@@ -185,9 +180,7 @@ class Broadcaster:
 
     def _page(self, member: Subscription, since: int) -> list[Told]:
         if member.job_id is None:
-            with self._store.reading() as session:
-                found = events.after(session, since, PAGE, member.position)
-            return [Told.of(of_event(event, owner_id)) for event, owner_id in found]
+            return [Told.of(one) for one in after(self._store, since, PAGE, member.position)]
         page = queries.list_events(self._store, member.principal, member.job_id, since, PAGE, member.position)
         return [Told.of(of_event(event, page.owner_id)) for event in page.items]
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from api import dashboard
+from api.dashboard import pages
 from services.domain.states import WrongState
 from services.errors import Conflict, DownshiftError, Fault, Invalid, TooFast
 from services.health import DATABASE_AWAY
@@ -113,8 +113,8 @@ def _response(
     headers: Mapping[str, str] | None,
 ) -> Response:
     number = scope.get("state", {}).get("request_id", "")
-    if dashboard.is_page(scope):
-        return dashboard.error_page(status, title, detail, number, headers)
+    if pages.is_page(scope):
+        return pages.error_page(status, title, detail, number, headers)
     body: dict[str, Any] = {
         "type": f"urn:downshift:problem:{code}",
         "title": title,

@@ -7,10 +7,10 @@ from typing import BinaryIO
 
 from services.line_index import LineIndex
 
-__all__ = ["Found", "Match", "search_back", "search_on"]
+__all__ = ["LONGEST_SHOWN", "Found", "Match", "search_back", "search_on"]
 
 _PIECE = 2**20
-_LONGEST_SHOWN = 10_000  # bytes of a line
+LONGEST_SHOWN = 10_000  # bytes of a line
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _in_piece(
             number = index.line_at(file, start, size)
         number += data.count(b"\n", counted, place)
         counted = place
-        found.append(Match(number, data[begin : min(end, begin + _LONGEST_SHOWN)].decode(errors="replace")))
+        found.append(Match(number, data[begin : min(end, begin + LONGEST_SHOWN)].decode(errors="replace")))
         if limit is not None and len(found) >= limit:
             break
     return found

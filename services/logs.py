@@ -31,7 +31,6 @@ __all__ = [
 
 _MOST_TAIL = 8 * 2**20  # bytes of an answer, however long the lines are
 _MOST_SEARCHED = 512 * 2**20  # bytes, from the end: a second or so
-_LONGEST_SHOWN = 10_000  # bytes of one line
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def read_lines(
         data = os.pread(file.fileno(), end - start, start)
     lines = data.split(b"\n")
     is_whole = lines[-1] == b""
-    shown = [line[:_LONGEST_SHOWN].decode(errors="replace") for line in (lines[:-1] if is_whole else lines)]
+    shown = [line[: log_search.LONGEST_SHOWN].decode(errors="replace") for line in (lines[:-1] if is_whole else lines)]
     return Page(number, size, total, begin, shown, is_whole)
 
 

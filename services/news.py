@@ -16,11 +16,11 @@ from services import planning, queries, standing, views
 from services.clock import utc_now
 from services.event_tail import EventTail
 from services.settings import Settings
-from services.store import accounts, listing, queue_order
+from services.store import accounts, events, listing, queue_order
 from services.store.engine import Store
 from services.store.models import Event
 
-__all__ = ["News", "Watch", "of_event"]
+__all__ = ["News", "Watch", "after", "newest", "of_event"]
 
 _MOST_WAITING = 1000  # of the queue; who waits behind them is told nothing of his place
 
@@ -44,6 +44,18 @@ class News:
 
 def of_event(event: Event, owner_id: int) -> News:
     return News(event.kind, event.data, event.at, event.id, event.job_id, event.attempt, owner_id)
+
+
+def newest(store: Store) -> int:
+    """The number of the newest event that is kept; 0 where there is none."""
+    with store.reading() as session:
+        return next(iter(events.newest(session)), 0)
+
+
+def after(store: Store, since: int, count: int, until: int | None) -> list[News]:
+    """The first events of all jobs whose numbers are above `since` and not above `until`."""
+    with store.reading() as session:
+        return [of_event(event, owner_id) for event, owner_id in events.after(session, since, count, until)]
 
 
 class Watch:

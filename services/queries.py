@@ -21,7 +21,7 @@ from services.store.models import Attempt, Event, Job
 
 __all__ = [
     "EventPage",
-    "JobPage",
+    "Page",
     "attempt_config",
     "job_view",
     "job_views",
@@ -101,7 +101,7 @@ def visible_attempt(session: Session, principal: Principal, job_id: int, number:
 
 
 @dataclass(frozen=True)
-class JobPage:
+class Page:
     items: list[dict[str, Any]]
     before: int | None  # what to ask for to get the next page; None on the last
 
@@ -116,7 +116,7 @@ def list_jobs(
     states: Collection[State] = (),
     owner: str | None = None,
     text: str | None = None,
-) -> JobPage:
+) -> Page:
     """Newest first. A page is found by the number it follows, so jobs that arrive meanwhile shift nothing."""
     principal.require(Scope.READ)
     with store.reading() as session:
@@ -130,7 +130,7 @@ def list_jobs(
             only_of=principal.sees_only,
         )
         here = found[:limit]
-        return JobPage(job_views(session, settings, here), here[-1].id if len(found) > limit else None)
+        return Page(job_views(session, settings, here), here[-1].id if len(found) > limit else None)
 
 
 def show_job(store: Store, settings: Settings, principal: Principal, job_id: int) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from api.answers import Checkpoint, Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
-from api.body import ARCHIVES
+from api.bodies import Name
+from api.body_limit import ARCHIVES
 from api.context import Caller, Here, IdempotencyKey
 from api.creation import CREATED, created
 from api.problems import documented
@@ -19,8 +20,7 @@ from services.uploads import Upload
 
 router = APIRouter(tags=["supplies"])
 
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-NewName = Annotated[str, Query(min_length=1, max_length=64, pattern=_NAME, description="what jobs will call it")]
+NewName = Annotated[Name, Query(description="what jobs will call it")]
 _PIECE = 2**20
 _UPLOAD: dict[str, Any] = {
     "status_code": 201,

@@ -17,7 +17,6 @@ _DAY_S = 86_400
 _WEEK = 7
 
 Days = Mapping[int, float]  # seconds by day
-Span = tuple[datetime.datetime, datetime.datetime]
 
 
 @dataclass(frozen=True)

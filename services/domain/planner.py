@@ -52,10 +52,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """`needed_bytes` is what the smallest configuration allowed would take."""
-
     reason: str
-    needed_bytes: int
 
 
 @dataclass(frozen=True)
@@ -304,7 +301,7 @@ class _Search:
         needs = f"it needs about {gigabytes(prediction.bytes)} {self._floors(plan)}, {_basis(plan, prediction)}"
         sentences = [*causes, f"{needs}; the largest device has {gigabytes(self._capacity)}", self._forbidden()]
         reason = " ".join(f"{words[0].upper()}{words[1:]}." for words in sentences if words)
-        return GiveUp(reason, prediction.bytes)
+        return GiveUp(reason)
 
     def _is_open(self, prediction: Prediction) -> bool:
         return self._must_be_below is None or prediction.bytes < self._must_be_below

@@ -8,11 +8,7 @@ from sqlalchemy.orm import Session
 
 from services.store.models import Device, Lease
 
-__all__ = ["every", "get", "of_host", "remove", "seen_since", "unleased"]
-
-
-def every(session: Session) -> Sequence[Device]:
-    return session.scalars(select(Device).order_by(Device.host, Device.kind, Device.index)).all()
+__all__ = ["get", "of_host", "remove", "seen_since", "unleased"]
 
 
 def get(session: Session, device_id: str) -> Device | None:

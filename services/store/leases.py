@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from services.store.models import Job, Lease
 
-__all__ = ["AlreadyLeased", "every", "held", "holders", "of_host", "of_job", "release", "renew", "take"]
+__all__ = ["AlreadyLeased", "held", "holders", "of_host", "of_job", "release", "renew", "take"]
 
 
 class AlreadyLeased(Exception):
@@ -38,10 +38,6 @@ def renew(session: Session, job_id: int, token: str, until: datetime.datetime) -
 
 def release(session: Session, job_id: int, token: str) -> None:
     session.execute(delete(Lease).where(Lease.job_id == job_id, Lease.token == token))
-
-
-def every(session: Session) -> Sequence[Lease]:
-    return session.scalars(select(Lease)).all()
 
 
 def holders(session: Session) -> Sequence[tuple[str, int, int]]:

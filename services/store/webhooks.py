@@ -16,7 +16,6 @@ __all__ = [
     "count_waiting",
     "deliveries",
     "due",
-    "every",
     "forget_before",
     "get",
     "lock",
@@ -44,10 +43,6 @@ def lock(session: Session, webhook_id: int) -> Webhook | None:
 
 def of_user(session: Session, user_id: int) -> Sequence[Webhook]:
     return session.scalars(select(Webhook).where(Webhook.user_id == user_id).order_by(Webhook.id)).all()
-
-
-def every(session: Session) -> Sequence[Webhook]:
-    return session.scalars(select(Webhook).order_by(Webhook.id)).all()
 
 
 def count(session: Session, user_id: int) -> int:

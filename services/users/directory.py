@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -15,6 +14,7 @@ from services.domain.limits import Limits
 from services.domain.states import State
 from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound
 from services.once import Done, Key
+from services.queries import Page
 from services.settings import Settings
 from services.standing import Standing
 from services.store import accounts, audit, jobs, sessions
@@ -23,7 +23,7 @@ from services.store.models import User
 from services.users import passwords
 from services.views import stamp
 
-__all__ = ["AuditPage", "audit_page", "change", "change_own_password", "create", "every", "show", "use_of"]
+__all__ = ["audit_page", "change", "change_own_password", "create", "every", "show", "use_of"]
 
 _LIMITS = ("max_queued", "max_running", "device_hours_week")
 
@@ -163,12 +163,6 @@ def use_of(store: Store, settings: Settings, principal: Principal) -> dict[str, 
     return {"limits": _limits(own.limits), "use": {"queued": queued, **_use(own)}}
 
 
-@dataclass(frozen=True)
-class AuditPage:
-    items: list[dict[str, Any]]
-    before: int | None  # what to ask for to get the next page; None on the last
-
-
 def audit_page(
     store: Store,
     principal: Principal,
@@ -176,7 +170,7 @@ def audit_page(
     before: int | None = None,
     user: str | None = None,
     kind: str | None = None,
-) -> AuditPage:
+) -> Page:
     """Who did what, newest first. Raises Forbidden for all but admins."""
     principal.require(Scope.ADMIN)
     with store.reading() as session:
@@ -192,7 +186,7 @@ def audit_page(
         }
         for entry, name in found[:limit]
     ]
-    return AuditPage(items, items[-1]["id"] if len(found) > limit else None)
+    return Page(items, items[-1]["id"] if len(found) > limit else None)
 
 
 def _nobody(name: str) -> NotFound:

@@ -36,7 +36,7 @@ def box(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, nvml: Fak
 
 def seen(box: Box) -> list[Device]:
     with box.store.reading() as session:
-        return list(devices.every(session))
+        return list(devices.of_host(session, box.settings.host))
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue
 from services.domain.catalogue import Family
-from services.domain.memory import MemoryLaw, Point
+from services.domain.memory import MemoryLaw, Point, gigabytes
 from services.domain.planner import Decision, Failure, GiveUp, first_plan, grown_plan, ladder, next_plan
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
@@ -185,7 +185,7 @@ def test_pieces_that_would_need_more_than_the_whole_are_not_made():
 def test_nothing_may_be_changed_and_it_does_not_fit():
     answer = first_plan(D0, Policy(levers=()), LAW, GB)
     assert isinstance(answer, GiveUp)
-    assert answer.needed_bytes == LAW.predict(D0).bytes
+    assert f"needs about {gigabytes(LAW.predict(D0).bytes)} " in answer.reason
     assert "nothing of it may be changed" in answer.reason
     assert "does not allow micro_batch, precision, image_size, backbone, batch_size" in answer.reason
 
@@ -197,7 +197,6 @@ def test_giving_up_names_every_floor_and_what_it_would_have_taken():
     assert "at its floors (micro-batch 1, image 512×512, backbone resnet50_fpn)" in answer.reason
     assert "the largest device has 0.50 GB" in answer.reason
     assert "does not allow precision, proposals, batch_size" in answer.reason
-    assert answer.needed_bytes > GB // 2
 
 
 def test_what_may_fit_is_tried_once_and_says_that_it_may_not():
@@ -431,7 +430,6 @@ def test_however_often_it_fails_it_ends_never_repeats_itself_and_keeps_the_floor
         failures.append(Failure(plan, capacity))
         assert len(failures) <= policy.max_attempts
         answer = next_plan(asked, plan, policy, LAW, capacity, failures, len(failures), bfloat16=bfloat16)
-    assert answer.needed_bytes > 0
     assert answer.reason.endswith(".")
 
 

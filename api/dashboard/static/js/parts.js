@@ -1,6 +1,6 @@
 // Pieces that several pages show.
 import { h, svg } from "./dom.js";
-import { bytes, duration, percent } from "./format.js";
+import { bytes } from "./format.js";
 
 export const pill = (text, kind = text) => h("span", { class: `pill ${kind}` }, text);
 export const dot = (text, kind = text) => h("span", { class: `dot ${kind}` }, text);
@@ -31,25 +31,14 @@ export function deviceMemory(device) {
   return memory(total_bytes, [{ kind: "others", bytes: others_bytes, words: "others" }, { kind: "ours", bytes: ours_bytes, words: "ours" }], marks);
 }
 
-/** Steps done, of how many, and how long it will still take. */
-export function progress({ step, steps, eta_s }) {
-  const share = steps ? Math.min(1, step / steps) : 0;
-  return h("span", { class: "progress", title: `step ${step} of ${steps}` },
-    h("progress", { max: 1, value: share, "aria-label": `step ${step} of ${steps}` }),
-    h("span", { class: "number small" }, percent(share), eta_s !== null && eta_s !== undefined ? h("span", { class: "muted" }, ` · ${duration(eta_s)}`) : null));
-}
-
-/**
- * Memory against a limit: `parts` are [{bytes, kind: ours|others|range}] side by side, marks are lines.
- * The words beside it say the same.
- */
-export function memory(total, parts, marks = []) {
+/** Memory of `total`: `parts` are [{bytes, kind: ours|others}] side by side, marks are lines. The words beside it say the same. */
+function memory(total, parts, marks = []) {
   const scale = Math.max(total, ...marks.map((mark) => mark.bytes), 1);
   const at = (count) => `${(100 * count) / scale}%`;
   let from = 0;
   const bars = parts.map((part) => {
-    const bar = svg("rect", { class: part.kind, x: at(part.from ?? from), y: 0, width: at(part.bytes), height: "100%" });
-    from = (part.from ?? from) + part.bytes;
+    const bar = svg("rect", { class: part.kind, x: at(from), y: 0, width: at(part.bytes), height: "100%" });
+    from += part.bytes;
     return bar;
   });
   const lines = marks.map((mark) => svg("line", { class: mark.kind, x1: at(mark.bytes), x2: at(mark.bytes), y1: 0, y2: "100%" }));
