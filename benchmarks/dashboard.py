@@ -3,8 +3,10 @@
     python benchmarks/dashboard.py [--rounds 5]
 
 In the Chromium that the tests use, against the service as people start it, on SQLite. Each time is from the click (or
-the key) to the frame that shows it, by the page's own clock; the page has been loaded anew for each round, a second
-before the click. The goal: under a second.
+the key) to the frame that shows it, by the page's own clock. The page has been loaded anew for each round, a second
+before the click: in that second it fetches the chart library and which series there are, as it does for people. "At
+once" is the click in the moment that the page is there, in a browser that has never seen it. The goal: under a second;
+what misses it is marked, and the exit status is 1.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from services.clock import utc_now  # noqa: E402
 from services.store import metrics  # noqa: E402
@@ -31,6 +33,7 @@ NAMES = ("Loss/total_loss", "learning_rate", "images_per_s", "device_memory_peak
 POINTS = 100_000
 LINES = 1_000_000
 WANTED = 345_678
+MOST_MS = 1000.0
 
 # From what is done to the first frame in which `there()` holds.
 TIMED = """([act, there]) => new Promise((resolve) => {
@@ -51,21 +54,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    print(f"{'':<44}{'median':>9}{'worst':>9}   ms, {rounds} rounds")
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as service, page_of(service) as page:
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as service, chromium() as browser:
         job = filled(service)
-        charts, zoom, tail, search = (list[float]() for _ in range(4))
+        at_once, charts, zoom, tail, search = (list[float]() for _ in range(5))
+        with page_of(browser, service) as page:
+            for _ in range(rounds):
+                load(page, f"/jobs/{job}")
+                page.wait_for_timeout(1000)  # as long as people look before they click
+                charts.append(timed(page, CLICK.format("charts"), DRAWN))
+                zoom.append(zoomed(page))
+                tail.append(timed(page, CLICK.format("log"), TAIL))
+                page.fill("#log-search", f"step {WANTED}:")
+                search.append(timed(page, FIND, FOUND))
         for _ in range(rounds):
-            load(page, f"/jobs/{job}")
-            charts.append(timed(page, CLICK.format("charts"), DRAWN))
-            zoom.append(zoomed(page))
-            tail.append(timed(page, CLICK.format("log"), TAIL))
-            page.fill("#log-search", f"step {WANTED}:")
-            search.append(timed(page, FIND, FOUND))
-        report(f"charts of 4 × {POINTS:,} points, click to drawn", charts)
-        report("the same, zoomed to a tenth", zoom)
-        report(f"log of {LINES:,} lines, click to its end", tail)
-        report("the same, search to the match", search)
+            with page_of(browser, service) as page:
+                load(page, f"/jobs/{job}")
+                at_once.append(timed(page, CLICK.format("charts"), DRAWN))
+    print(f"{'':<44}{'median':>9}{'worst':>9}   ms, {rounds} rounds; load {os.getloadavg()[0]:.1f}")
+    missed = [
+        report(f"charts of 4 × {POINTS:,} points, click to drawn", charts),
+        report("the same, at once, in a new browser", at_once),
+        report("the same, zoomed to a tenth", zoom),
+        report(f"log of {LINES:,} lines, click to its end", tail),
+        report("the same, search to the match", search),
+    ]
+    sys.exit(any(missed))
 
 
 @contextmanager
@@ -78,17 +91,22 @@ def serving(folder: Path) -> Iterator[Service]:
 
 
 @contextmanager
-def page_of(service: Service) -> Iterator[Page]:
+def chromium() -> Iterator[Browser]:
     path = subprocess.run([ROOT / "scripts" / "find-chromium"], check=True, capture_output=True, text=True)
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path.stdout.strip(), args=arguments)
-        context = browser.new_context(
-            base_url=service.url, bypass_csp=True
-        )  # for what is measured with, not for the page
-        context.request.post("/v1/session", data={"token": service.token})
-        yield context.new_page()
+        yield browser
         browser.close()
+
+
+@contextmanager
+def page_of(browser: Browser, service: Service) -> Iterator[Page]:
+    # Without its policy: for what is measured with, not for the page.
+    context = browser.new_context(base_url=service.url, bypass_csp=True)
+    context.request.post("/v1/session", data={"token": service.token})
+    yield context.new_page()
+    context.close()
 
 
 def filled(service: Service) -> int:
@@ -108,7 +126,6 @@ def load(page: Page, path: str) -> None:
     page.goto("about:blank")
     page.goto(path)
     page.wait_for_selector("#timeline li")
-    page.wait_for_timeout(1000)  # as long as people look before they click
 
 
 def timed(page: Page, act: str, there: str) -> float:
@@ -125,8 +142,11 @@ def zoomed(page: Page) -> float:
     return timed(page, act, there)
 
 
-def report(what: str, values: list[float]) -> None:
-    print(f"{what:<44}{statistics.median(values):>9.0f}{max(values):>9.0f}", flush=True)
+def report(what: str, values: list[float]) -> bool:
+    """Is it missed?"""
+    is_missed = max(values) >= MOST_MS
+    print(f"{what:<44}{statistics.median(values):>9.0f}{max(values):>9.0f}{'  !' if is_missed else ''}", flush=True)
+    return is_missed
 
 
 if __name__ == "__main__":
