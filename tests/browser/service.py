@@ -85,6 +85,11 @@ class Service:
                 Image.new("RGB", (64, 32), "teal").save(self.log(job_id, attempts).parent / "samples/step-40-0.png")
         return job_id
 
+    def try_again(self, job_id: int, attempt: int) -> None:
+        """One more attempt of a job that was made."""
+        with self.store() as store:
+            Records(store, self.settings).attempt(job_id, attempt)
+
     def log(self, job_id: int, attempt: int) -> Path:
         return self.settings.jobs_dir / str(job_id) / f"attempt-{attempt}" / "train.log"
 

@@ -41,11 +41,14 @@ export function start(root, { id, state }) {
   for (const arrow of root.querySelectorAll(".log-find button")) arrow.setAttribute("aria-label", arrow.title);
 
   let size = 0;
-  let matches = null; // {text, lines, isComplete}
+  let matches = null; // {attempt, text, total, lines, isComplete}: of the log as long as it was then
   let opening = null; // until the lines of the chosen attempt are there
-  let tailing = null; // {of, done}: one reading at a time of each attempt
+  let reading = 0; // answers that are waited for
+  let isWhole = false; // it was read after the attempt had ended
+  let newest = 0; // of the attempts, when the log was looked at last
   const number = () => Number(attempt.value);
   const ask = (values) => get(`/v1/jobs/${id}/logs/lines${query({ attempt: number(), ...values })}`);
+  const last = () => state.attempts.at(-1)?.number ?? 0;
   const runs = () => state.attempts.some((one) => one.number === number() && !one.ended_at);
 
   function options() {
@@ -77,49 +80,72 @@ export function start(root, { id, state }) {
       say(where, "It has not been tried yet.");
       return;
     }
+    const of = number();
+    newest = last();
     matches = null;
+    isWhole = false;
+    say(count, "");
     say(trouble, "");
     view.clear();
     await tail();
+    if (of !== number()) return;
     if (line) view.jump(line);
     else view.toEnd();
   }
 
   /** The last lines, and with them how many there are; who reads further up is left there. */
-  function tail() {
-    const of = number();
-    if (tailing?.of !== of) {
-      const begun = { of, done: read(of).finally(() => (tailing = tailing === begun ? null : tailing)) };
-      tailing = begun;
-    }
-    return tailing.done;
-  }
-  async function read(of) {
+  async function tail() {
+    const [of, hasEnded] = [number(), !runs()];
+    reading += 1;
     try {
       const found = await ask({ lines: PAGE });
-      if (of !== number()) return;
+      if (of !== number() || found.total_lines < view.total) return; // a later question was answered sooner
+      isWhole = hasEnded;
       size = found.bytes;
       view.take(found.first, found.lines, found.total_lines);
       showFresh();
     } catch (error) {
+      if (of !== number()) return;
+      isWhole = hasEnded && error.status === 404;
       say(where, `The log could not be read: ${error.message}`);
+    } finally {
+      reading -= 1;
     }
   }
 
+  /** Who follows the newest attempt goes on with the next. Who has chosen an earlier one, or reads further up, stays. */
+  function goOn() {
+    options();
+    const isDue = last() > newest && number() === newest && follow.checked;
+    newest = last();
+    if (!isDue) return false;
+    attempt.value = String(newest);
+    open();
+    return true;
+  }
+
   // --- search: the first thousand matches are known by their lines, those behind them are asked for one by one ----------
-  const ofSearch = (values) => get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: matches.text, ...values })}`);
+  const ofSearch = (text, values) => get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: text, ...values })}`);
+  /** All matches as far as the log goes now; of one that has grown, only what came is searched. */
+  async function match(text) {
+    const [of, total] = [number(), view.total];
+    const known = matches?.attempt === of && matches.text === text ? matches : null;
+    if (known && (known.total === total || !known.isComplete)) return;
+    if (!known) say(count, "searching …");
+    const after = Math.max(0, (known?.total ?? 0) - 1); // its last line may have been half written
+    const found = await ofSearch(text, { after, limit: MATCHES });
+    if (of !== number()) return;
+    const lines = [...(known?.lines ?? []).filter((line) => line <= after), ...found.matches.map(({ line }) => line)];
+    matches = { attempt: of, text, total, lines, isComplete: found.is_complete };
+    view.highlight(text);
+  }
   async function find(direction) {
     const text = search.value.trim();
     if (!text) return;
     try {
       await opening;
-      if (matches?.text !== text) {
-        matches = { text, lines: [], isComplete: false };
-        say(count, "searching …");
-        const found = await ofSearch({ after: 0, limit: MATCHES });
-        matches = { text, lines: found.matches.map((match) => match.line), isComplete: found.is_complete };
-        view.highlight(text);
-      }
+      await match(text);
+      if (matches?.text !== text) return; // another attempt was chosen meanwhile, or other words
       const here = view.marked ?? (direction > 0 ? view.shown()[0] - 1 : view.shown()[1] + 1);
       const line = await nextFrom(here, direction);
       if (!line) {
@@ -136,13 +162,13 @@ export function start(root, { id, state }) {
   }
   /** The next match that way, and around the end to the other one. */
   async function nextFrom(here, direction) {
-    const { lines, isComplete } = matches;
+    const { text, lines, isComplete } = matches;
     if (isComplete || (direction > 0 && here < lines.at(-1)) || (direction < 0 && here > lines[0] && here <= lines.at(-1))) {
       return direction > 0 ? lines.find((line) => line > here) ?? lines[0] : lines.findLast((line) => line < here) ?? lines.at(-1);
     }
-    const found = await ofSearch({ limit: 1, ...(direction > 0 ? { after: here } : here > 1 ? { before: here } : {}) });
+    const found = await ofSearch(text, { limit: 1, ...(direction > 0 ? { after: here } : here > 1 ? { before: here } : {}) });
     if (found.matches.length) return found.matches[0].line;
-    return direction > 0 ? lines[0] : (await ofSearch({ limit: 1 })).matches[0]?.line;
+    return direction > 0 ? lines[0] : (await ofSearch(text, { limit: 1 })).matches[0]?.line;
   }
   search.addEventListener("input", () => {
     if (!search.value.trim()) {
@@ -162,6 +188,7 @@ export function start(root, { id, state }) {
     try {
       await opening;
       const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: number() })}`);
+      await tail(); // these lines may be newer than what is here
       view.fatal(found.lines.map((one) => one.line));
       if (found.lines.length) view.jump(found.lines[0].line);
       else view.toEnd();
@@ -172,8 +199,8 @@ export function start(root, { id, state }) {
     }
   }
 
-  setInterval(() => !root.hidden && document.visibilityState === "visible" && runs() && tail(), TAIL_EVERY_MS);
   let opened = false;
+  setInterval(() => opened && !root.hidden && document.visibilityState === "visible" && number() && !isWhole && !reading && tail(), TAIL_EVERY_MS);
   return {
     /** #log, #log:LINE, #log:ATTEMPT:LINE or #log:ATTEMPT:end */
     shown() {
@@ -183,9 +210,9 @@ export function start(root, { id, state }) {
         attempt.value = place[1];
       }
       if (!opened || place) open(Number(place?.[2]) || null);
+      else if (!goOn() && number()) tail();
       opened = true;
     },
-    changed: () => !root.hidden && options(),
-    event: (event) => !root.hidden && event.kind === "ended" && tail(),
+    changed: () => opened && !root.hidden && goOn(),
   };
 }

@@ -1,0 +1,63 @@
+"""The log of a job while it is read: what comes later is there, and nothing is taken out of the reader's hands."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Tab
+from tests.browser.service import Service
+
+LATE = {"attempt": 1, "diagnosis": "bug", "message": "late", "lines": [{"line": 1004, "text": "RuntimeError"}]}
+
+
+def write(service: Service, job: int, text: str, attempt: int = 1) -> None:
+    with service.log(job, attempt).open("a") as file:
+        file.write(text)
+
+
+def look_away_and_back(page: Page) -> None:
+    page.get_by_role("tab", name="Attempts").click()
+    page.get_by_role("tab", name="Log").click()
+
+
+def test_what_was_printed_while_nobody_looked_is_there_and_found(service: Service, open_tab: Tab) -> None:
+    job = service.made(state="paused", attempts=2)
+    page = open_tab(service, f"/jobs/{job}#log:1:end")
+    log, count = page.get_by_role("log"), page.locator(".match-count")
+    expect(log).to_contain_text("Ran OUT of memory")
+    page.get_by_label("Search the log").fill("MEMORY")
+    page.keyboard.press("Enter")
+    expect(count).to_have_text("1 of 1")
+
+    write(service, job, "memory again\nthe last line\n")
+    look_away_and_back(page)
+    expect(log).to_contain_text("the last line")
+    page.get_by_label("Search the log").press("Enter")
+    expect(page.locator(".log .hit")).to_contain_text("memory again")
+    expect(count).to_have_text("2 of 2")
+
+    write(service, job, "RuntimeError: of a process that outlived it\n")
+    page.route(re.compile("/logs/error"), lambda route: route.fulfill(json=LATE))
+    page.get_by_role("button", name="Jump to the error").click()
+    expect(page.locator(".log .hit")).to_contain_text("RuntimeError: of a process")
+
+    page.get_by_label("Attempt", exact=True).select_option("2")
+    expect(page.locator(".log-status")).to_contain_text("of 1,001")
+    expect(count).to_have_text("")
+
+
+def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_chose_another_stays(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.made(state="paused", attempts=1)
+    page = open_tab(service, f"/jobs/{job}#log")
+    chosen = page.get_by_label("Attempt", exact=True)
+    expect(page.get_by_role("log")).to_contain_text("Ran OUT of memory")
+
+    service.try_again(job, 2)
+    expect(chosen).to_have_value("2")
+    expect(page.get_by_role("log")).to_contain_text("Ran OUT of memory")
+    chosen.select_option("1")
+    service.try_again(job, 3)
+    expect(chosen.locator("option")).to_have_count(3)
+    expect(chosen).to_have_value("1")
