@@ -61,3 +61,42 @@ def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_chose_anot
     service.try_again(job, 3)
     expect(chosen.locator("option")).to_have_count(3)
     expect(chosen).to_have_value("1")
+
+
+def test_what_is_selected_stays_so_while_lines_come(service: Service, open_tab: Tab) -> None:
+    service.busy()
+    job = service.submit(steps=1000)
+    page = open_tab(service, f"/jobs/{job}#log")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("one line of log")
+    write(service, job, "".join(f"line {number}\n" for number in range(2, 81)))
+    expect(log).to_contain_text("line 80")
+    log.locator('[data-line="78"] > span').click(click_count=3)
+    assert "line 78" in selected(page)
+
+    with page.expect_response(re.compile("/logs/lines")):
+        pass  # nothing has come
+    assert "line 78" in selected(page)
+    write(service, job, "one more\n" * 5)
+    expect(log).to_contain_text("one more")
+    expect(log.locator('[data-line="85"]')).to_be_in_viewport()
+    assert "line 78" in selected(page)
+
+
+def selected(page: Page) -> str:
+    found: str = page.evaluate("getSelection().toString()")
+    return found
+
+
+def test_of_a_log_that_is_followed_for_days_some_thousands_of_lines_are_kept(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, f"/jobs/{service.made(attempts=1)}")
+    page.locator("#timeline .attempt").wait_for()
+    kept = page.evaluate("""async () => {
+      const job = document.querySelector('script[src$="job.js"]').src;
+      const { LogView } = await import(job.replace("job.js", "log_view.js"));
+      const view = new LogView({ fetch: async () => null, told() {}, moved() {}, chosen() {} });
+      document.body.append(view.element);
+      for (let total = 500; total <= 60000; total += 500) view.take(total - 499, Array(500).fill("a line"), total);
+      return [view.lines.size <= 20000, view.lines.has(60000), view.element.textContent.includes("60000a line")];
+    }""")
+    assert kept == [True, True, True]

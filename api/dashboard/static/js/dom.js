@@ -43,13 +43,15 @@ export function say(element, text) {
  * scroll live in it); `make(item)` makes a new one and `update(element, item)` brings it up to date.
  */
 export function keyed(parent, items, key, make, update) {
+  const names = new Set(items.map((item) => String(key(item))));
+  // Those that are gone go first: in their way, the others would have to be moved, which costs focus and selection.
+  for (const child of [...parent.children]) if (!names.has(child.dataset.key)) child.remove();
   const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   let place = parent.firstElementChild;
   for (const item of items) {
     const name = String(key(item));
     let element = old.get(name);
-    if (element) old.delete(name);
-    else {
+    if (!element) {
       element = make(item);
       element.dataset.key = name;
     }
@@ -57,5 +59,4 @@ export function keyed(parent, items, key, make, update) {
     if (element === place) place = place.nextElementSibling;
     else parent.insertBefore(element, place);
   }
-  for (const gone of old.values()) gone.remove();
 }

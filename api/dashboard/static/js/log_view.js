@@ -1,5 +1,5 @@
 // A window on a log: as tall as the whole, but only the lines in it are there. What is text stays text.
-import { h } from "./dom.js";
+import { h, keyed } from "./dom.js";
 
 const LINE = 19; // px, as in the style sheet
 const TALLEST = 15_000_000; // px: browsers stop at some tens of millions
@@ -55,11 +55,18 @@ export class LogView {
 
   /** These lines are known, and how many there are. */
   take(first, lines, total) {
-    lines.forEach((text, index) => this.lines.set(first + index, text));
     this.total = total;
+    this.keep(first, lines, this.follows ? total : this.top() + 1);
     this.spacer.style.height = `${this.height()}px`;
     if (this.follows) this.toEnd();
     else this.draw();
+  }
+
+  /** Not for ever: of a log that grows for days, those around `here`. */
+  keep(first, lines, here) {
+    lines.forEach((text, index) => this.lines.set(first + index, text));
+    if (this.lines.size <= MOST) return;
+    for (const line of this.lines.keys()) if (Math.abs(line - here) > MOST / 4) this.lines.delete(line);
   }
 
   height() {
@@ -123,9 +130,8 @@ export class LogView {
     const top = this.top();
     const from = Math.max(1, top + 1 - (wraps && !atEnd ? 0 : AHEAD));
     const to = Math.min(this.total, top + this.room() + AHEAD);
-    const rows = [];
-    for (let line = from; line <= to; line += 1) rows.push(this.row(line));
-    this.rows.replaceChildren(...rows);
+    // Rows stay the same elements, and with them what somebody has selected.
+    keyed(this.rows, Array.from({ length: to - from + 1 }, (_, index) => from + index), (line) => line, (line) => this.row(line), (row, line) => this.update(row, line));
     // Lines that wrap are taller than they count for: at the end, their end is what is lined up.
     const offset = this.element.scrollTop + (from - 1 - top) * LINE - (this.total * LINE <= TALLEST ? this.element.scrollTop % LINE : 0);
     this.rows.style.transform = wraps && atEnd ? `translateY(${this.spacer.clientHeight - this.rows.offsetHeight}px)` : `translateY(${Math.max(0, offset)}px)`;
@@ -144,9 +150,15 @@ export class LogView {
   }
 
   row(line) {
+    return h("div", { dataset: { line: String(line) } }, h("a", { href: "#log", tabindex: "-1", title: "link to this line" }, String(line)), h("span", {}));
+  }
+  update(row, line) {
     const text = this.lines.get(line);
-    const kind = `${line === this.marked ? " hit" : ""}${this.errors.has(line) ? " fatal" : ""}${text === undefined ? " missing" : ""}`;
-    return h("div", { class: `line${kind}`, dataset: { line: String(line) } }, h("a", { href: "#log", tabindex: "-1", title: "link to this line" }, String(line)), h("span", {}, text === undefined ? "…" : this.marks(plain(text)) || " "));
+    const kind = `line${line === this.marked ? " hit" : ""}${this.errors.has(line) ? " fatal" : ""}${text === undefined ? " missing" : ""}`;
+    if (row.className !== kind) row.className = kind;
+    if (row.text === text && row.sought === this.text) return;
+    Object.assign(row, { text, sought: this.text });
+    row.lastChild.replaceChildren(...[text === undefined ? "…" : this.marks(plain(text)) || " "].flat());
   }
   marks(text) {
     if (!this.text) return text;
@@ -175,8 +187,7 @@ export class LogView {
       const lines = this.lines;
       const found = await this.fetch(Math.max(1, missing - PAGE / 4), PAGE).catch(() => null);
       if (!found?.lines.length || lines !== this.lines) return;
-      found.lines.forEach((text, index) => lines.set(found.first + index, text));
-      for (const line of lines.size > MOST ? lines.keys() : []) if (Math.abs(line - missing) > MOST / 4) lines.delete(line);
+      this.keep(found.first, found.lines, missing);
       this.draw();
     }, 40);
   }
