@@ -64,7 +64,8 @@ def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_
     job = service.made(name=NAME, notes=NOTES, attempts=2)
     markup = "<b>bold</b> <img src=x onerror=\"window.hacked='log'\"> &amp; </div>"
     coloured = "\x1b[31mred\x1b[0m words"
-    service.log(job, 2).write_text(f"{markup}\n{coloured}\n{'long ' * 50_000}\nlast line\n")
+    bar = "10 %\r\x1b[K50 %\r\x1b[K100 % done\r"
+    service.log(job, 2).write_text(f"{markup}\n{coloured}\n{bar}\n{'long ' * 50_000}\nlast line\n", newline="")
 
     page = open_tab(service)
     expect(page.get_by_role("link", name=NAME)).to_be_visible()
@@ -77,6 +78,7 @@ def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_
     page.keyboard.press("Enter")
     expect(log.locator(".hit")).to_contain_text(markup)
     expect(log.locator('[data-line="2"]')).to_contain_text("red words")
+    expect(log.locator('[data-line="3"] > span')).to_have_text("100 % done")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.goto(f"/compare?jobs={job},{service.made(name='other')}")
     expect(page.get_by_role("link", name=NAME)).to_be_visible()

@@ -8,7 +8,7 @@ const PAGE = 500;
 const MOST = 20_000; // lines that are kept
 // Colours and cursor movements are for terminals; a progress bar that was drawn over itself shows its last state.
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
-const plain = (text) => text.replace(ESCAPES, "").replace(/\r+$/, "").replace(/^.*\r/, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "·");
+const plain = (text) => text.replace(ESCAPES, "").replace(/\r+$/, "").replace(/^[^]*\r/, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "·");
 
 export class LogView {
   /** fetch(from, count) gives lines; told() after each drawing; moved() after scrolling; chosen(line) on a click. */
