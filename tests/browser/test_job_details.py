@@ -6,6 +6,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
+from services.clock import utc_now
+from services.store import events, metrics
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
 
@@ -171,6 +173,43 @@ def test_pictures_are_by_evaluation_and_the_arrow_keys_go_through_them(service: 
     page.keyboard.press("Escape")
     expect(shown).to_have_count(0)
     expect(page.get_by_role("button", name=re.compile("^Image 3"))).to_be_focused()
+
+
+def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
+    """As a trainer leaves it, and as it is told."""
+    with service.store() as store, store.transaction() as session:
+        metrics.record(session, job, 1, [metrics.Value("DetectionBoxes_Precision/mAP", step, 0.5, utc_now())])
+        for number in range(pictures):
+            Image.new("RGB", (64, 32), "teal").save(service.log(job, 1).parent / f"samples/step-{step}-{number}.png")
+            events.add(session, job, "image", utc_now(), 1, step=step)
+
+
+def test_another_evaluation_moves_nothing_under_who_looks_at_pictures(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=1)
+    evaluated(service, job, 50, 12)
+    page = open_tab(service, f"/jobs/{job}#results", viewport={"width": 600, "height": 500})
+    select, pictures = page.get_by_label("Evaluation at"), page.locator(".gallery img")
+    expect(pictures).to_have_count(12)
+    expect(page.locator(".live")).to_have_text("live")
+    pictures.nth(6).scroll_into_view_if_needed()
+    pictures.nth(6).evaluate("picture => { window.seventh = picture }")
+    top = pictures.nth(6).bounding_box()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/artifacts" in request.url else None)
+
+    evaluated(service, job, 60, 8)
+    expect(select.locator("option")).to_have_count(3)
+    expect(select).to_have_value("50")
+    assert pictures.nth(6).evaluate("picture => picture === window.seventh")
+    assert pictures.nth(6).bounding_box() == top
+    assert len([url for url in asked if url.endswith("/artifacts")]) <= 2  # and not one for each picture
+
+    page.evaluate("scrollTo(0, 0)")
+    select.select_option("60")
+    expect(pictures).to_have_count(8)
+    evaluated(service, job, 70, 2)
+    expect(select).to_have_value("70")
+    expect(pictures).to_have_count(2)
 
 
 def test_who_reads_further_up_in_a_log_is_told_of_new_lines(service: Service, open_tab: Tab) -> None:

@@ -1,6 +1,6 @@
 // What the model can do: COCO's figures, each category's, and pictures with truth beside prediction; by evaluation.
 import { get, query } from "./api.js";
-import { h, put } from "./dom.js";
+import { h, keyed, put, say } from "./dom.js";
 import { percent } from "./format.js";
 import { openPicture } from "./lightbox.js";
 
@@ -8,48 +8,70 @@ const PICTURE = /^attempt-(\d+)\/samples\/step-(\d+)-(\d+)\.png$/;
 const CATEGORY = /^Detection(Boxes|Masks)_PerformanceByCategory\/mAP\/(.+)$/;
 const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\/(.+)$/;
 const NAMES_AT_ONCE = 50;
+const REST_MS = 1000; // an evaluation tells of each of its pictures
 
 export function start(root, { id, state }) {
+  const problem = h("p", { class: "note bad", role: "alert", hidden: true });
   const place = h("div", {});
-  root.append(place);
+  root.append(problem, place);
+  const select = h("select", { id: "evaluation", onchange: () => show(Number(select.value)) });
+  const mainPlace = h("span", { class: "row" });
+  const tables = h("div", { class: "results" });
+  const list = h("ul", { class: "gallery" });
+  const withPictures = h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"), list);
+  const noPictures = h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
+  const whole = [h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, mainPlace), tables, withPictures, noPictures];
   let due = true;
+  let timer = null;
+  let asked = 0; // how often; an answer to an earlier question is late
   let series = [];
   let pictures = [];
-  let chosen = null;
+  let newest = null; // of the steps that are shown
+  let shown = []; // the pictures
 
   async function load() {
     due = false;
+    const mine = (asked += 1);
     try {
       const { names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`);
       const wanted = names.filter((name) => CATEGORY.test(name) || MAIN.test(name));
       const parts = Array.from({ length: Math.ceil(wanted.length / NAMES_AT_ONCE) }, (_, at) => wanted.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE));
       const [found, files] = await Promise.all([
         Promise.all(parts.map((part) => get(`/v1/jobs/${id}/metrics${query({ names: part, max_points: 500 })}`))), get(`/v1/jobs/${id}/artifacts`)]);
+      if (mine !== asked) return;
       series = found.flatMap((answer) => answer.series);
       pictures = files.items.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ link: `/v1/jobs/${id}/artifacts/${name}`, attempt: Number(attempt), step: Number(step), number: Number(number) }));
-      show();
+      problem.hidden = true;
+      show(isFollowed() ? null : Number(select.value));
     } catch (error) {
-      put(place, h("p", { class: "note bad", role: "alert" }, `The results could not be loaded: ${error.message}`));
+      if (mine !== asked) return;
+      due = true;
+      say(problem, `The results could not be loaded: ${error.message}`);
+      problem.hidden = false;
     }
   }
 
-  function show() {
-    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].sort((one, other) => one - other);
+  /** The newest evaluation gives way to the next, unless somebody is among its pictures. */
+  function isFollowed() {
+    const isAmongPictures = scrollY > 0 && withPictures.getBoundingClientRect().top < innerHeight / 2;
+    return newest === null || (Number(select.value) === newest && !isAmongPictures);
+  }
+
+  /** `step`: null is the newest. */
+  function show(step) {
+    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].sort((one, other) => other - one);
     if (!steps.length) {
       put(place, nothing());
       return;
     }
-    const step = steps.includes(chosen) ? chosen : steps.at(-1);
-    const values = at(step);
-    const select = h("select", { id: "evaluation", onchange: (event) => {
-      chosen = Number(event.target.value);
-      show();
-      root.querySelector("#evaluation").focus();
-    } }, steps.toReversed().map((one) => h("option", { value: String(one) }, `step ${one.toLocaleString("en")}`)));
-    select.value = String(step);
-    place.replaceChildren(
-      h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, main(values)),
-      h("div", { class: "results" }, categories(values), figures(values)), gallery(step));
+    if (newest === null) place.replaceChildren(...whole);
+    newest = steps[0];
+    keyed(select, steps, (one) => one, (one) => h("option", { value: String(one) }, `step ${one.toLocaleString("en")}`));
+    select.value = String(steps.includes(step) ? step : newest);
+    const values = at(Number(select.value));
+    put(mainPlace, main(values));
+    put(tables, categories(values), figures(values));
+    gallery(Number(select.value));
   }
 
   /** What was said at `step`, by the newest attempt that said anything. */
@@ -97,21 +119,32 @@ export function start(root, { id, state }) {
   }
 
   function gallery(step) {
-    const newest = new Map();
-    for (const picture of pictures.filter((one) => one.step === step).sort((one, other) => one.attempt - other.attempt)) newest.set(picture.number, picture);
-    const shown = [...newest.values()].sort((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right` }));
-    if (!shown.length) return h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
-    return h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"),
-      h("ul", { class: "gallery" }, shown.map((picture, index) => h("li", {},
-        h("button", { type: "button", class: "picture", "aria-label": `${picture.words}; larger`, onclick: () => openPicture(shown, index) }, h("img", { src: picture.link, loading: "lazy", alt: picture.words }))))));
+    const last = new Map();
+    for (const picture of pictures.filter((one) => one.step === step).sort((one, other) => one.attempt - other.attempt)) last.set(picture.number, picture);
+    shown = [...last.values()].sort((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right` }));
+    withPictures.hidden = !shown.length;
+    noPictures.hidden = shown.length > 0;
+    keyed(list, shown, ({ number }) => number, makePicture, updatePicture);
+  }
+  function makePicture({ number }) {
+    const open = () => openPicture(shown, shown.findIndex((one) => one.number === number));
+    return h("li", {}, h("button", { type: "button", class: "picture", onclick: open }, h("img", { loading: "lazy" })));
+  }
+  function updatePicture({ firstChild: button }, { link, words }) {
+    const image = button.firstChild;
+    if (image.getAttribute("src") === link) return;
+    button.setAttribute("aria-label", `${words}; larger`);
+    image.alt = words;
+    image.src = link;
   }
 
   return {
     shown: () => due && load(),
     event(event) {
       if (!["eval", "image", "ended"].includes(event.kind)) return;
-      if (root.hidden) due = true;
-      else load();
+      due = true;
+      clearTimeout(timer);
+      timer = setTimeout(() => due && !root.hidden && load(), REST_MS);
     },
   };
 }
