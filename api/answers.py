@@ -117,6 +117,7 @@ class Job(BaseModel):
     model: str
     dataset: str
     policy: Policy
+    min_memory_bytes: int = Field(description="the smallest device that it may be put on; 0: any")
     asked: Plan = Field(description="as it was submitted")
     plan: Plan = Field(description="of the attempt that runs, or of the next")
     predicted: Prediction | None

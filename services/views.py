@@ -56,6 +56,7 @@ def job_view(
         "model": job.model,
         "dataset": job.dataset,
         "policy": job.policy,
+        "min_memory_bytes": job.min_memory_bytes,
         "asked": job.asked,
         "plan": job.plan,
         "predicted": (job.planned or {}).get("prediction"),

@@ -54,9 +54,11 @@ def test_the_design_s_own_example_is_understood(service: Service) -> None:
             "plan_ahead": True,
         },
         "priority": 0,
-        "device": {"min_memory_mb": 0},
+        "device": {"min_memory_mb": 12},
     }
-    assert service.post("/v1/jobs", json=body).json()["name"] == "cones-v2"
+    job = service.post("/v1/jobs", json=body).json()
+    assert job["name"] == "cones-v2"
+    assert job["min_memory_bytes"] == 12 * 2**20
 
 
 WRONG_BODIES: list[tuple[Any, str]] = [

@@ -60,6 +60,25 @@ def test_a_job_is_paused_resumed_and_cancelled_on_its_page_and_then_cloned(servi
     assert (made["asked"]["steps"], made["policy"]["levers"]) == (2, ["micro_batch"])
 
 
+def test_the_page_of_a_job_that_waits_keeps_its_place_and_its_start_up_to_date(service: Service, open_tab: Tab) -> None:
+    service.behave(step_s=0.5, phases_s={"tracing": 2})
+    for job in [service.submit(steps=1000) for _ in range(2)]:
+        service.until_state(job, "running")
+    first, second = service.submit(), service.submit()
+    page = open_tab(service, f"/jobs/{second}")
+    now = page.locator("#now")
+    # How fast those go that run is known some time after they have started.
+    expect(now).to_have_text(re.compile(r"It is 2nd in line, to start in about \d+ s\."))
+    service.ask("POST", f"/v1/jobs/{first}/cancel")
+    expect(now).to_have_text(re.compile(r"It is next in line, to start in about \d+ s\."))
+
+    vast = service.submit(device={"min_memory_mb": 500_000})
+    with page.expect_response(re.compile("/v1/devices$")):
+        page.goto(f"/jobs/{vast}")
+    service.ask("POST", f"/v1/jobs/{second}/cancel")
+    expect(now).to_have_text("It is next in line.")
+
+
 def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_tab: Tab) -> None:
     job = service.made(name=NAME, notes=NOTES, attempts=2)
     markup = "<b>bold</b> <img src=x onerror=\"window.hacked='log'\"> &amp; </div>"

@@ -2,6 +2,7 @@
 import { get, post, whoami } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
+import { watchDevices } from "./fleet.js";
 import { duration, percent, plural } from "./format.js";
 import { confirmed, doing, tabs, toast } from "./frame.js";
 import { diagnosisWords, labelOf, pill } from "./parts.js";
@@ -17,8 +18,7 @@ let me = null;
 async function load() {
   try {
     const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
-    const devices = job.state === "queued" ? (await get("/v1/devices")).items : [];
-    Object.assign(state, { job, attempts: attempts.items, devices });
+    Object.assign(state, { job, attempts: attempts.items });
     me = who;
     $("#problem").hidden = true;
     show();
@@ -35,7 +35,8 @@ function show() {
   document.title = `${job.state === "running" && job.progress.step ? percent(job.progress.step / job.progress.steps) : job.state} · ${job.name} · Downshift`;
   if (!$("#name").classList.contains("editing")) put($("#name"), job.name, may() ? editButton("name") : null);
   put($("#state"), pill(job.stopping ? `${job.stopping} asked for` : job.state, job.stopping ? "warn" : job.state));
-  say($("#now"), sentence(job, attempts));
+  if (job.state === "queued") watchQueue();
+  showNow();
   $("#now").dataset.state = job.state;
   showProgress($("#progress"), job);
   showFacts($("#facts"), state, may(), load);
@@ -45,6 +46,19 @@ function show() {
   for (const part of Object.values(parts)) part.changed?.();
 }
 $("#name").addEventListener("click", (event) => event.target.closest("[data-edit]") && edit($("#name"), "name", state, load));
+
+const showNow = () => say($("#now"), sentence(state.job, state.attempts));
+
+/** How long it still waits depends on the jobs of others. */
+let isWatching = false;
+function watchQueue() {
+  if (isWatching) return;
+  isWatching = true;
+  watchDevices((devices) => {
+    state.devices = devices;
+    if (state.job.state === "queued") showNow();
+  }, () => {}); // its place is told all the same
+}
 
 /** "Attempt 2 of at most 6: training at step 340 of 2000 on GPU 1; attempt 1 ran out of memory at batch 16." */
 function sentence(job, attempts) {
@@ -132,11 +146,19 @@ tabs($(".tabs"), showPart);
 // The chart library is large: when nothing else is to be done, and before somebody asks for it.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
 listen((event) => {
+  if (event.kind === "queue") moved(event.data.positions[id]);
   if (event.job !== id || !state.job) return;
   if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
   for (const part of Object.values(parts)) part.event?.(event);
 });
 follow(load, (event) => event.job === id && event.kind !== "progress");
+
+/** Nobody tells a job of its own when one before it has gone. */
+function moved(position) {
+  if (!position || state.job?.state !== "queued") return;
+  state.job.queue_position = position;
+  showNow();
+}
 
 function progressed({ step, steps, eta_s, phase, saved_step, measured_peak_bytes }) {
   Object.assign(state.job.progress, { step, steps, eta_s });

@@ -39,7 +39,8 @@ export const place = ({ queue_position: position }) => (position === 1 ? "next i
 /** Of the devices that are large enough for it; unknown where one of these is free, or something else is waited for. */
 export function wait(job, devices) {
   if (job.reason && !job.reason.includes(", busy with ")) return undefined;
-  const least = job.attempts || job.policy.plan_ahead ? job.predicted?.high_bytes ?? 0 : 0;
+  const predicted = job.attempts || job.policy.plan_ahead ? job.predicted?.high_bytes ?? 0 : 0;
+  const least = Math.max(predicted, job.min_memory_bytes ?? 0);
   const large = devices.filter((device) => device.is_present && !device.problem && device.total_bytes >= least);
   if (large.some((device) => !device.job)) return undefined;
   const left = large.map((device) => device.job.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).sort((a, b) => a - b);
