@@ -73,8 +73,30 @@ def test_name_notes_and_priority_are_edited_in_place_and_nobody_is_overwritten(
     page.get_by_label("Priority", exact=True).fill("5")
     service.ask("PATCH", f"/v1/jobs/{job}", {"priority": 7})
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Somebody changed the job meanwhile")).to_be_visible()
+    expect(page.get_by_text("Somebody changed it to 7 meanwhile")).to_be_visible()
     assert service.job(job)["priority"] == 7
+    expect(page.get_by_label("Priority", exact=True)).to_have_value("5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Priority", exact=True)).to_have_count(0)
+    assert service.job(job)["priority"] == 5
+
+
+def test_what_was_typed_is_saved_though_something_else_of_the_job_has_changed(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("412")
+    job = service.made(state="paused", name="first name")
+    page = open_tab(service, f"/jobs/{job}")
+    page.get_by_role("button", name="Edit notes").click()
+    page.get_by_label("Notes", exact=True).fill("a long thought")
+    service.ask("PATCH", f"/v1/jobs/{job}", {"name": "second name"})
+    expect(page.locator("#name")).to_contain_text("second name")
+
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.locator("#facts .notes")).to_contain_text("a long thought")
+    assert service.job(job)["notes"] == "a long thought"
+    assert service.job(job)["name"] == "second name"
 
 
 def test_who_may_not_change_a_job_is_offered_nothing_to_change_it(service: Service, open_tab: Tab) -> None:

@@ -12,6 +12,8 @@ const EDITABLE = {
   priority: { label: "Priority", input: () => h("input", { type: "number", min: "-100", max: "100" }), read: Number },
 };
 
+const LONGEST = 200; // characters of what somebody else wrote
+
 export function showProgress(root, job) {
   const { step, steps, eta_s: eta } = job.progress;
   const share = steps ? Math.min(1, step / steps) : 0;
@@ -50,10 +52,12 @@ export function editButton(field) {
   return h("button", { type: "button", class: "edit", dataset: { edit: field }, "aria-label": `Edit ${EDITABLE[field].label.toLowerCase()}`, title: "Edit" }, "✎");
 }
 
+const excerpt = (value) => (String(value).length > LONGEST ? `${String(value).slice(0, LONGEST)} …` : String(value) || "nothing");
+
 /** A small form in place of what `element` shows; it is gone when it is done with. */
 export function edit(element, field, state, reload) {
   const { label, input: makeInput, read = (text) => text } = EDITABLE[field];
-  const version = state.job.version;
+  let before = state.job; // what the one who writes has seen
   const input = makeInput();
   input.value = state.job[field];
   input.setAttribute("aria-label", label);
@@ -64,19 +68,31 @@ export function edit(element, field, state, reload) {
     element.replaceChildren(...former);
     $("[data-edit]", element)?.focus();
   };
+  const send = () => patch(`/v1/jobs/${state.job.id}`, { [field]: read(input.value) }, { headers: { "If-Match": `"${before.version}"` } });
+  /** False: somebody else has edited the same. The version grows with whatever happens to the job, also while it is sent. */
+  async function saved(tries = 3) {
+    try {
+      await send();
+      return true;
+    } catch (problem) {
+      if (problem.status !== 412 || !tries) throw problem;
+      await reload();
+      const isSame = state.job[field] === before[field];
+      before = state.job;
+      return isSame && saved(tries - 1);
+    }
+  }
   const form = h("form", { class: "edit-form", onsubmit: async (event) => {
     event.preventDefault();
+    say(error, "");
     try {
-      await patch(`/v1/jobs/${state.job.id}`, { [field]: read(input.value) }, { headers: { "If-Match": `"${version}"` } });
-      close();
-      toast(`${label} saved`);
-      await reload();
-    } catch (problem) {
-      if (problem.status === 412 || problem.code === "version_mismatch") {
+      if (await saved()) {
         close();
-        toast("Somebody changed the job meanwhile: it was loaded again, look before you edit.", "bad");
+        toast(`${label} saved`);
         await reload();
-      } else say(error, problem.errors[0]?.message ?? problem.message);
+      } else say(error, `Somebody changed it to ${excerpt(before[field])} meanwhile. Save again to have yours instead.`);
+    } catch (problem) {
+      say(error, problem.errors[0]?.message ?? problem.message);
     }
   }, onkeydown: (event) => {
     if (event.key === "Escape") close();
