@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from services.clock import utc_now
 from services.store import metrics
-from tests.browser.conftest import Tab
+from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
 
 LINES = 1_000_000
@@ -77,6 +77,32 @@ def test_the_page_of_a_job_that_waits_keeps_its_place_and_its_start_up_to_date(s
         page.goto(f"/jobs/{vast}")
     service.ask("POST", f"/v1/jobs/{second}/cancel")
     expect(now).to_have_text("It is next in line.")
+
+
+def test_a_job_that_could_not_be_loaded_is_tried_again_by_itself(service: Service, open_tab: Tab, guard: Guard) -> None:
+    guard.allow("503")
+    job = service.made(attempts=1, name="first name")
+    page = open_tab(service, "/jobs/new")
+    page.clock.install()
+    failing = re.compile(rf"/v1/jobs/{job}/attempts$")
+    page.route(failing, lambda route: route.fulfill(status=503, body="not now"))
+    page.goto(f"/jobs/{job}")
+    problem = page.locator("#problem")
+    expect(problem).to_contain_text("not now. It is tried again by itself")
+    page.get_by_role("tab", name="Log").click()  # before there is anything to show in it
+    page.unroute(failing)
+    page.clock.fast_forward(5000)
+    expect(problem).to_be_hidden()
+    expect(page.get_by_role("log")).to_contain_text("Ran OUT of memory")
+
+    expect(page.locator(".live")).to_have_text("live")
+    page.route(failing, lambda route: route.fulfill(status=503, body="not now"))
+    service.ask("PATCH", f"/v1/jobs/{job}", {"name": "second name"})
+    expect(problem).to_be_visible()
+    page.unroute(failing)
+    page.clock.fast_forward(5000)
+    expect(page.locator("#name")).to_contain_text("second name")
+    expect(problem).to_be_hidden()
 
 
 def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_tab: Tab) -> None:

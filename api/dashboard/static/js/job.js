@@ -15,16 +15,25 @@ const id = Number(root.dataset.job);
 const state = { job: null, attempts: [], devices: [] };
 let me = null;
 
+const AGAIN_MS = 5000;
+let again = null;
+let hasLoaded;
+const loaded = new Promise((resolve) => (hasLoaded = resolve));
+
 async function load() {
+  clearTimeout(again);
   try {
     const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
     Object.assign(state, { job, attempts: attempts.items });
     me = who;
     $("#problem").hidden = true;
     show();
+    hasLoaded();
   } catch (error) {
     say($("#problem"), `The job could not be loaded: ${error.message}. It is tried again by itself.`);
     $("#problem").hidden = false;
+    clearTimeout(again); // of another that failed meanwhile
+    again = setTimeout(load, AGAIN_MS);
   }
 }
 
@@ -137,12 +146,10 @@ $(".tabs").addEventListener("pointerover", async (event) => {
   parts[name]?.warm?.();
 });
 
-await load();
-while (!state.job) {
-  await new Promise((resolve) => setTimeout(resolve, 5000));
-  await load();
-}
-tabs($(".tabs"), showPart);
+load();
+// Who is quicker than the service has chosen a tab all the same.
+tabs($(".tabs"), (name) => loaded.then(() => $(`#${name}`).hidden || showPart(name)));
+await loaded;
 // The chart library is large: when nothing else is to be done, and before somebody asks for it.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
 listen((event) => {
