@@ -279,3 +279,24 @@ def test_two_configurations_are_compared_line_by_line(service: Service, replanne
     page.get_by_label("compared with").select_option("1")
     expect(page.locator("#config .gone", has_text="batch_size: 8")).to_be_visible()
     expect(page.locator("#config .come", has_text="batch_size: ")).to_be_visible()
+
+
+def test_a_configuration_that_comes_late_is_not_shown_in_place_of_the_one_that_was_chosen(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.made(attempts=3)
+    page = open_tab(service, f"/jobs/{job}#config")
+    place, chosen = page.locator("#config .config"), page.get_by_label("pipeline.config of attempt")
+    expect(place).to_contain_text("use_bfloat16: true")
+    late: list[Route] = []
+    page.route(re.compile("/attempts/1/config"), lambda route: late.append(route))
+    with page.expect_request(re.compile("/attempts/1/config")):
+        chosen.select_option("1")
+    chosen.select_option("3")
+    with page.expect_response(re.compile("/attempts/1/config")) as answer:
+        late[0].continue_()
+    answer.value.finished()
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }")
+    page.locator("#config").get_by_role("button", name="Copy").click()
+    expect(place).to_contain_text("use_bfloat16: true")
+    assert "use_bfloat16: true" in page.evaluate("window.copied")

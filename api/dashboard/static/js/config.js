@@ -14,7 +14,8 @@ export function start(root, { id, state }) {
     h("label", { for: "config-attempt" }, "pipeline.config of attempt"), select, h("label", { for: "config-other" }, "compared with"), other,
     h("span", { class: "push" }), h("button", { type: "button", onclick: () => copy(text) }, "Copy"), download), place));
   const texts = new Map(); // an attempt's never changes
-  let text = "";
+  let text = ""; // what is shown
+  let asked = 0; // how often; an answer to an earlier question is late
 
   function options() {
     const [chosen, compared] = [select.value || String(state.attempts.at(-1)?.number ?? ""), other.value];
@@ -30,17 +31,21 @@ export function start(root, { id, state }) {
   }
   async function load() {
     options();
+    const mine = (asked += 1);
     if (!select.value) {
       put(place, h("p", { class: "muted" }, "There is none yet: it is written when the job gets a device."));
       return;
     }
     download.href = `/v1/jobs/${id}/attempts/${select.value}/config`;
     try {
-      text = await read(select.value);
-      const former = other.value && other.value !== select.value ? await read(other.value) : null;
+      const [now, former] = await Promise.all([read(select.value), other.value && other.value !== select.value ? read(other.value) : null]);
+      if (mine !== asked) return;
+      text = now;
       const lines = text.replace(/\n$/, "").split("\n");
       put(place, former === null ? lines.map((line, at) => row(line, at + 1)) : changes(former.replace(/\n$/, "").split("\n"), lines));
     } catch (error) {
+      if (mine !== asked) return;
+      text = "";
       put(place, h("p", { class: "error" }, `It could not be loaded: ${error.message}`));
     }
   }
