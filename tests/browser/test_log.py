@@ -15,6 +15,21 @@ def write(service: Service, job: int, text: str, attempt: int = 1) -> None:
         file.write(text)
 
 
+def test_the_key_for_search_leads_into_the_log_from_every_tab(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, f"/jobs/{service.made(attempts=1)}#config")
+    expect(page.locator("#config .config")).to_contain_text("model")
+    page.keyboard.press("/")
+    search = page.get_by_label("Search the log")
+    expect(search).to_be_focused()
+    expect(page).to_have_url(re.compile("#log$"))
+    page.keyboard.type("out of")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log .hit")).to_contain_text("Ran OUT of memory")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(search).to_be_focused()
+
+
 def look_away_and_back(page: Page) -> None:
     page.get_by_role("tab", name="Attempts").click()
     page.get_by_role("tab", name="Log").click()

@@ -4,7 +4,7 @@ import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
 import { watchDevices } from "./fleet.js";
 import { duration, percent, plural } from "./format.js";
-import { confirmed, doing, tabs, toast } from "./frame.js";
+import { confirmed, doing, onKeys, tabs, toast } from "./frame.js";
 import { diagnosisWords, labelOf, pill } from "./parts.js";
 import { place, wait } from "./standing.js";
 import { edit, editButton, showFacts, showProgress } from "./summary.js";
@@ -138,6 +138,12 @@ async function showPart(name) {
   await loadPart(name);
   parts[name]?.shown?.();
 }
+async function searchLog() {
+  await loaded;
+  if ($("#log").hidden) $("[data-tab=log]").click();
+  await loadPart("log");
+  $("#log-search")?.focus();
+}
 // A pointer on its way to a tab is a moment's head start.
 $(".tabs").addEventListener("pointerover", async (event) => {
   const name = event.target.closest("[role=tab]")?.dataset.tab;
@@ -149,6 +155,7 @@ $(".tabs").addEventListener("pointerover", async (event) => {
 load();
 // Who is quicker than the service has chosen a tab all the same.
 tabs($(".tabs"), (name) => loaded.then(() => $(`#${name}`).hidden || showPart(name)));
+onKeys({ "/": ["search the log", searchLog] });
 await loaded;
 // The chart library is large: when nothing else is to be done, and before somebody asks for it.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
