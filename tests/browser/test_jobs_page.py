@@ -178,6 +178,23 @@ def test_the_keys_move_open_search_and_explain(service: Service, open_tab: Tab) 
     expect(page).to_have_url(f"{service.url}/jobs/{newer}")
 
 
+def test_enter_presses_what_has_the_focus_also_after_its_row_has_changed(service: Service, open_tab: Tab) -> None:
+    job = service.submit(name="waits", device={"min_memory_mb": 500_000})
+    page = open_tab(service)
+    page.get_by_role("button", name="Mine").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{service.url}/?owner=admin")
+    link = row(page, job).get_by_role("link")
+    expect(link).to_be_visible()
+    page.keyboard.press("j")
+    expect(link).to_be_focused()
+    service.ask("POST", f"/v1/jobs/{job}/pause")
+    expect(state(page, job)).to_have_text("paused")
+    expect(link).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{service.url}/jobs/{job}")
+
+
 def test_a_list_that_cannot_be_loaded_says_so_and_comes_back_by_itself(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:

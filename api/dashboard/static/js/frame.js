@@ -88,7 +88,7 @@ export function announce(text) {
   $("#news").textContent = text;
 }
 
-/** Keys of a page, shown by `?` with those of all pages: {key: [what it does, function]}. */
+/** Keys of a page, shown by `?` with those of all pages: {key: [what it does, function]}. No function: the browser does it. */
 const keys = {
   "/": ["search", () => $("[data-search]")?.focus()],
   "g j": ["go to jobs", () => location.assign("/")],
@@ -114,7 +114,7 @@ addEventListener("keydown", (event) => {
   }
   const found = keys[`${first} ${event.key}`] ?? keys[event.key];
   first = event.key === "g" && !found ? "g" : "";
-  if (found) {
+  if (found?.[1]) {
     event.preventDefault();
     found[1](event);
   }

@@ -148,6 +148,7 @@ function makeRow(job) {
   const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map((name) => h("td", { class: name }));
   const row = h("tr", {}, cells);
   row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job, event.target.checked) }));
+  row.cells[2].append(h("div", { class: "title" }), h("div", {})); // for itself: the link keeps the focus when what is under it changes
   row.addEventListener("click", (event) => {
     if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
     if (event.ctrlKey || event.metaKey) open(`/jobs/${job.id}`, "_blank");
@@ -166,7 +167,8 @@ function updateRow(row, job) {
   if (chosen.has(job.id)) chosen.set(job.id, job);
   box.firstChild.checked = chosen.has(job.id);
   put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
-  put(name, h("span", { class: "title" }, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`)), why ? line(why, `why ${kind}`, whole) : null);
+  put(name.firstChild, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`));
+  put(name.lastChild, why ? line(why, `why ${kind}`, whole) : null);
   put(owned, line(job.owner));
   put(model, line(job.model), line(job.dataset, "small muted"));
   put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, on?.job?.phase));
@@ -237,7 +239,7 @@ function move(by) {
 onKeys({
   "j": ["next job", () => move(1)],
   "k": ["previous job", () => move(-1)],
-  "Enter": ["open it", () => current && location.assign(`/jobs/${current}`)],
+  "Enter": ["open it"], // as on every link: the row's has the focus
   "x": ["choose it", () => {
     const job = shown.find((one) => one.id === current);
     if (job) choose(job, !chosen.has(job.id));
