@@ -145,6 +145,23 @@ def test_only_admins_see_the_team_and_who_did_what(service: Service, open_tab: T
     service.ask("PATCH", "/v1/users/anna", {"limits": {"max_running": None}})
 
 
+def test_arrow_keys_change_the_tab_only_from_a_tab_and_along_the_list(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/settings#tokens")
+    page.get_by_role("button", name="New token").focus()
+    page.keyboard.press("ArrowDown")
+    tokens, webhooks = (page.get_by_role("tab", name=name) for name in ("Tokens", "Webhooks"))
+    expect(tokens).to_have_attribute("aria-selected", "true")
+    tokens.focus()
+    page.keyboard.press("ArrowRight")
+    expect(tokens).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(webhooks).to_be_focused()
+    page.set_viewport_size({"width": 375, "height": 700})
+    expect(page.get_by_role("tablist")).to_have_attribute("aria-orientation", "horizontal")
+    page.keyboard.press("ArrowLeft")
+    expect(tokens).to_be_focused()
+
+
 def test_a_model_s_link_fills_the_form(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/models")
     page.get_by_role("link", name="Train with efficientdet_d2").click()

@@ -130,6 +130,8 @@ function showKeys() {
   dialog.showModal();
 }
 
+const isColumn = (list) => list.getAttribute("aria-orientation") === "vertical";
+
 /** Tabs of a page, the chosen one in the URL's hash. Buttons have data-tab, panels the same as their id. */
 export function tabs(container, onShow) {
   const buttons = $$("[role=tab]", container);
@@ -152,7 +154,8 @@ export function tabs(container, onShow) {
     }
   });
   container.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const list = event.target.closest("[role=tab]")?.closest("[role=tablist]"); // in a panel, arrows move and choose
+    const step = list && (isColumn(list) ? { ArrowDown: 1, ArrowUp: -1 } : { ArrowRight: 1, ArrowLeft: -1 })[event.key];
     if (!step) return;
     event.preventDefault();
     const now = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");

@@ -115,9 +115,13 @@ function failed(error) {
 whoami().then((me) => {
   const may = { webhooks: me.scopes.includes("submit"), users: me.scopes.includes("admin"), audit: me.scopes.includes("admin") };
   const names = Object.keys(PARTS).filter((name) => may[name] ?? true);
-  const list = h("div", { class: "tabs side", role: "tablist", "aria-label": "Parts of the settings", "aria-orientation": "vertical" },
+  const list = h("div", { class: "tabs side", role: "tablist", "aria-label": "Parts of the settings" },
     names.map((name) => h("button", { type: "button", role: "tab", id: `tab-${name}`, dataset: { tab: name }, "aria-controls": name }, PARTS[name][0])));
   const panels = names.map((name) => h("section", { id: name, role: "tabpanel", "aria-labelledby": `tab-${name}`, tabindex: "0" }));
+  const isNarrow = matchMedia("(max-width: 700px)"); // as in the style sheet: side by side on a phone
+  const turn = () => list.setAttribute("aria-orientation", isNarrow.matches ? "horizontal" : "vertical");
+  isNarrow.addEventListener("change", turn);
+  turn();
   put($("#settings"), list, h("div", {}, panels));
   tabs($("#settings"), (name) => {
     $("#problem").hidden = true;
