@@ -10,6 +10,7 @@ import { progressOf, trouble, waits } from "./standing.js";
 import { showStrip } from "./strip.js";
 
 const PAGE = 50;
+const MOST = 200; // that the service gives at once
 const COMPARED = 5; // at most
 const STATES = ["running", "queued", "paused", "failed", "succeeded", "cancelled"];
 const filters = $("#filters");
@@ -75,18 +76,19 @@ addEventListener("popstate", () => {
 // --- loading ------------------------------------------------------------------------------------------------------
 let asked = 0;
 let loaded = null; // the filters of what is shown; null: nothing is yet
+let isStale = false; // events were missed: of what is behind the first page as well
 
 /** The first page again; what was loaded behind it stays, and is kept up to date by events. */
 async function load() {
   const number = ++asked;
   const filter = query(wanted());
+  const limit = isStale ? Math.max(PAGE, Math.min(shown.length, MOST)) : PAGE;
   try {
-    const [found, queue] = await Promise.all([get(`/v1/jobs${query({ ...wanted(), limit: PAGE })}`), get("/v1/queue?limit=1")]);
+    const [found, queue] = await Promise.all([get(`/v1/jobs${query({ ...wanted(), limit })}`), get("/v1/queue?limit=1")]);
     if (number !== asked) return; // the filters have changed meanwhile
-    const last = found.items.at(-1)?.id ?? 0;
-    const older = filter === loaded && found.next ? shown.filter((job) => job.id < last) : [];
+    const older = filter === loaded && found.next ? behind(found.items) : [];
     if (!older.length) next = found.next;
-    [shown, loaded] = [[...found.items, ...older], filter];
+    [shown, loaded, isStale] = [[...found.items, ...older], filter, false];
     showCounts(queue);
     $("#problem").hidden = true;
     show();
@@ -100,13 +102,20 @@ async function load() {
   }
 }
 
+/** What is shown and comes after a fresh page: nothing where more jobs have come than that holds, which lie in between. */
+function behind(page) {
+  const known = new Set(shown.map((job) => job.id));
+  if (!page.some((job) => known.has(job.id))) return [];
+  return shown.filter((job) => job.id < page.at(-1).id && (!states.size || states.has(job.state)));
+}
+
 const more = $("#more");
 async function loadMore() {
   if (!next || more.disabled) return;
   await doing(more, async () => {
-    const filter = loaded;
-    const found = await get(`/v1/jobs${query({ ...wanted(), limit: PAGE, cursor: next })}`);
-    if (filter !== loaded) return;
+    const [filter, cursor] = [loaded, next];
+    const found = await get(`/v1/jobs${query({ ...wanted(), limit: PAGE, cursor })}`);
+    if (filter !== loaded || cursor !== next) return;
     next = found.next;
     shown = [...shown, ...found.items];
     show();
@@ -256,7 +265,8 @@ function change(id, values) {
   updateRow($(`#rows tr[data-key="${id}"]`), job);
 }
 listen(({ kind, job, data }) => {
-  if (kind === "progress") change(job, { progress: data });
+  if (kind === "reset") isStale = true;
+  else if (kind === "progress") change(job, { progress: data });
   else if (kind === "job") change(job, data);
   else if (kind === "queue") {
     showCounts(data);
