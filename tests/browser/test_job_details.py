@@ -173,6 +173,19 @@ def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service:
     assert all(inner <= outer for outer, inner in widths)
 
 
+def test_compared_curves_that_have_no_point_in_a_range_stay_and_there_is_a_way_back(
+    service: Service, open_tab: Tab
+) -> None:
+    page = open_tab(service, f"/compare?jobs={service.made(attempts=1)},{service.made(attempts=1)}")
+    loss = page.get_by_role("img", name="Chart: Total loss")
+    expect(loss).to_have_accessible_name(re.compile("at step 40"))
+    loss.evaluate("chart => Plotly.relayout(chart, { 'xaxis.range[0]': 50, 'xaxis.range[1]': 60 })")
+    expect(loss).to_have_accessible_name("Chart: Total loss")
+    page.get_by_role("button", name="Show all steps").click()
+    expect(loss).to_have_accessible_name(re.compile("at step 40"))
+    expect(page.get_by_role("button", name="Show all steps")).to_be_hidden()
+
+
 def test_pictures_are_by_evaluation_and_the_arrow_keys_go_through_them(service: Service, open_tab: Tab) -> None:
     job = service.made(attempts=1)
     for name in ("step-20-0", "step-20-1", "step-20-2"):

@@ -198,6 +198,8 @@ def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: 
     expect(page.get_by_text("attempt 2").first).to_be_attached()
     assert chart.evaluate("chart => Math.max(...chart.data.flatMap((trace) => trace.y))") == 1000
 
+    cards = page.locator(".chart-card")
+    drawn, place = cards.count(), chart.bounding_box()
     box = chart.locator(".nsewdrag").bounding_box()
     assert box is not None
     left, right = (box["x"] + share * box["width"] for share in (0.25, 0.30))
@@ -216,3 +218,9 @@ def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: 
         }""",
         arg=chart.element_handle(),
     )
+    rate = page.get_by_role("img", name="Chart: Learning rate")
+    page.wait_for_function("chart => chart.data.length === 0", arg=rate.element_handle())  # which has no point there
+    expect(cards).to_have_count(drawn)
+    assert chart.bounding_box() == place
+    page.get_by_role("button", name="Show all steps").click()
+    expect(rate).to_have_accessible_name(re.compile("at step 40$"))

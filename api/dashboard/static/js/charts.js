@@ -1,20 +1,20 @@
 // Losses, learning rate, mAP, speed and memory over all attempts of a job; zooming asks for the range it shows.
 import { get, query } from "./api.js";
-import { h, put, say } from "./dom.js";
-import { ChartGrid, grouped, limitTrace, metricWords, onTheme, plotly, traces } from "./plots.js";
+import { h, put } from "./dom.js";
+import { ChartGrid, grouped, limitTrace, metricWords, onTheme, plotly, traces, zoomHead } from "./plots.js";
 
 const POINTS = 800;
 const EVERY_MS = 3000;
 
 export function start(root, { id, state, plotly: address }) {
-  const help = h("p", { class: "muted small" });
-  const all = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => zoom(null) }, "Show all steps");
+  const head = zoomHead(() => zoom(null));
   const place = h("div", { class: "charts" });
   const grid = new ChartGrid(place, address, zoom);
   const said = h("div", {});
-  root.append(h("div", { class: "charts-head" }, help, all), said, place);
+  root.append(head.element, said, place);
   let range = null;
   let names = [];
+  let starts = [];
   let due = true;
   let asking = null;
 
@@ -33,16 +33,17 @@ export function start(root, { id, state, plotly: address }) {
       const groups = grouped(names);
       const wanted = groups.flatMap((group) => group.names).slice(0, 50);
       if (!wanted.length) {
-        place.replaceChildren();
+        grid.clear();
         put(said, h("p", { class: "card empty" }, "Nothing to draw yet: the first figures come with the first step."));
         return;
       }
       const answer = await get(`/v1/jobs/${id}/metrics${query({ names: wanted, max_points: POINTS, from_step: range?.[0], to_step: range?.[1] })}`, { signal });
       names = answer.names;
       put(said);
-      say(help, "Drag to zoom in, on all of them; double click for all steps. Lines are means, bands the lowest and highest values.");
-      const starts = startsOf(answer.series);
-      await grid.show(groups.map((group) => ({ ...group, data: dataOf(group, answer.series), starts })).filter((chart) => chart.data.length), range);
+      head.show(range);
+      if (!range) starts = startsOf(answer.series); // in a range, one that began before it would seem to begin there
+      const charts = groups.map((group) => ({ ...group, data: dataOf(group, answer.series), starts }));
+      await grid.show(charts.filter((chart) => grid.has(chart, range)), range);
     } catch (error) {
       if (error.name !== "AbortError") put(said, h("p", { class: "note bad", role: "alert" }, `The charts could not be drawn: ${error.message}`));
     }
@@ -71,7 +72,7 @@ export function start(root, { id, state, plotly: address }) {
 
   function zoom(next) {
     range = next;
-    all.hidden = range === null;
+    head.show(range);
     load();
   }
 

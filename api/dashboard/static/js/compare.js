@@ -3,7 +3,7 @@ import { get, query } from "./api.js";
 import { $, h, keyed, put, say } from "./dom.js";
 import { bytes, duration, figure, size } from "./format.js";
 import { labelOf, pill } from "./parts.js";
-import { ChartGrid, GROUPS, colour, onTheme, plotly, traces } from "./plots.js";
+import { ChartGrid, GROUPS, colour, onTheme, plotly, traces, zoomHead } from "./plots.js";
 
 const MOST = 5;
 /** One curve a chart: the metric that a group stands for. */
@@ -17,10 +17,14 @@ let jobs = [];
 let range = null;
 
 const address = place.dataset.plotly;
-const grid = new ChartGrid(place, address, (next) => {
+const grid = new ChartGrid(place, address, zoom);
+const head = zoomHead(() => zoom(null));
+head.element.hidden = true;
+place.before(head.element);
+function zoom(next) {
   range = next;
   showCurves();
-});
+}
 
 const wanted = () => [...new Set((new URLSearchParams(location.search).get("jobs") ?? "").split(/[^0-9]+/).filter(Boolean).map(Number))].slice(0, MOST);
 function choose(ids) {
@@ -43,10 +47,8 @@ async function load() {
   showChosen();
   showTable();
   if (jobs.length >= 2) await showCurves();
-  else {
-    grid.cards.clear();
-    place.replaceChildren();
-  }
+  else grid.clear();
+  head.element.hidden = !grid.cards.size;
 }
 
 async function one(id) {
@@ -163,9 +165,10 @@ async function showCurves() {
     if (shown !== jobs) return; // others were chosen meanwhile
     const charts = GROUPS.filter((group) => CURVES[group.title]).map((group) => ({
       ...group, data: shown.flatMap((job, number) => traces(found[number].filter((one) => one.name === CURVES[group.title]), number, `${job.name} #${job.id}`, { scale: group.scale })),
-    })).filter((chart) => chart.data.length);
+    })).filter((chart) => grid.has(chart, range));
+    head.show(range);
     if (charts.length) await grid.show(charts, range, { legend: false });
-    else place.replaceChildren(h("p", { class: "card empty" }, "None of them has made a step yet."));
+    else grid.clear(h("p", { class: "card empty" }, "None of them has made a step yet."));
   } catch (error) {
     say($("#problem"), `The curves could not be drawn: ${error.message}`);
     $("#problem").hidden = false;

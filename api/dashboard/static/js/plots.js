@@ -1,6 +1,6 @@
 // Charts by Plotly, which is loaded only where there is one, in the page's own colours. All charts of a page share
 // their range of steps.
-import { h, keyed } from "./dom.js";
+import { h, keyed, say } from "./dom.js";
 import { figure } from "./format.js";
 
 const GIB = 2 ** 30;
@@ -86,6 +86,7 @@ function layout({ data, zero, starts = [] }, range) {
 
 /** A constant is drawn in the middle, or from zero, and not blown up to the last digit. */
 function yRange(data, zero) {
+  if (!data.length) return { range: [0, 1], showticklabels: false };
   let [low, high] = [Infinity, -Infinity];
   for (const { y } of data) for (const value of y) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (zero && low >= 0) return { range: [0, high * 1.08 || 1] };
@@ -107,8 +108,18 @@ export class ChartGrid {
 
   /** Boxes of the size of charts while these are on their way. */
   skeleton(count) {
+    this.clear(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h2", { class: "skeleton" }, "…"), h("div", { class: "chart-names" }), h("div", { class: "chart skeleton" }))));
+  }
+
+  /** Whether a chart is drawn: in a range without a point it stays, and is empty, so that nothing moves under the pointer. */
+  has({ title, data }, range) {
+    return data.length > 0 || (range !== null && this.cards.has(title));
+  }
+
+  /** Something else is said in their place. */
+  clear(...instead) {
     this.cards.clear();
-    this.root.replaceChildren(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h2", { class: "skeleton" }, "…"), h("div", { class: "chart-names" }), h("div", { class: "chart skeleton" }))));
+    this.root.replaceChildren(...instead);
   }
 
   /** `charts`: [{title, unit, data, zero, starts}]; `range`: of steps, null for all. No `legend`: the page has one for all. */
@@ -123,8 +134,9 @@ export class ChartGrid {
     for (const chart of charts) if (!this.cards.has(chart.title)) this.add(chart); // all of them, so that each knows its width
     const shared = range ?? stepsOf(charts);
     await Promise.all(charts.map((chart) => {
-      const { plot, names, hidden } = this.cards.get(chart.title);
-      if (legend) this.showNames(chart, names, hidden);
+      const card = this.cards.get(chart.title);
+      const { plot, hidden } = card;
+      if (legend) this.showNames(chart, card, range !== null);
       plot.setAttribute("aria-label", `Chart: ${chart.title}${lastOf(chart)}`);
       return Plotly.react(plot, chart.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.legendgroup) })), layout(chart, shared), OPTIONS).then(() => this.listen(plot));
     }));
@@ -135,13 +147,16 @@ export class ChartGrid {
     const names = h("div", { class: "chart-names" });
     const card = h("section", { class: "card chart-card" }, h("h2", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), names, plot);
     this.root.append(card);
-    this.cards.set(title, { card, plot, names, hidden: new Set() });
+    this.cards.set(title, { card, plot, names, lines: [], hidden: new Set() });
     this.resized.observe(plot);
   }
 
-  /** Which line is which; a click takes one away or back. */
-  showNames(chart, place, hidden) {
-    const lines = chart.data.filter((one) => one.showlegend);
+  /** Which line is which; a click takes one away or back. `isPart`: the others' names stay. */
+  showNames(chart, card, isPart) {
+    const { names: place, hidden } = card;
+    const named = [...(isPart ? card.lines : []), ...chart.data.filter((one) => one.showlegend)];
+    const lines = [...new Map(named.map((line) => [line.name, line])).values()];
+    card.lines = lines;
     keyed(place, lines.length > 1 ? lines : [], ({ name }) => name, ({ name }) => h("button", { type: "button", class: "quiet", onclick: (event) => {
       if (!hidden.delete(name)) hidden.add(name);
       event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(name)));
@@ -161,6 +176,19 @@ export class ChartGrid {
     });
     plot.on("plotly_doubleclick", () => this.onZoom?.(null));
   }
+}
+
+/** What stands above charts: how to look closer, and the way back. */
+export function zoomHead(showAll) {
+  const help = h("p", { class: "muted small" });
+  const all = h("button", { type: "button", class: "quiet", hidden: true, onclick: showAll }, "Show all steps");
+  return {
+    element: h("div", { class: "charts-head" }, help, all),
+    show(range) {
+      say(help, "Drag to zoom in, on all of them; double click for all steps. Lines are means, bands the lowest and highest values.");
+      all.hidden = range === null;
+    },
+  };
 }
 
 /** From the first step to the last of all charts, with room for a point at the edge. */
