@@ -181,12 +181,12 @@ def test_charts_that_were_looked_for_before_the_first_step_are_drawn_after_it(se
 
 
 def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=2)
+    job = service.made(attempts=3)
     now = utc_now()
     values = [metrics.Value("Loss/total_loss", step, 1000.0 if step == 5432 else 1.0, now) for step in range(1, 20_000)]
     stages = [metrics.Value(f"Loss/{stage}Loss/localization_loss", 40, 1.0, now) for stage in ("RPN", "BoxClassifier")]
     with service.store() as store, store.transaction() as session:
-        metrics.record(session, job, 2, [*values, *stages])
+        metrics.record(session, job, 3, [*values, *stages])
     page = open_tab(service, f"/jobs/{job}#charts")
     losses = page.get_by_role("img", name="Chart: Losses")
     page.get_by_role("button", name="RPN localization").click()
@@ -195,7 +195,8 @@ def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: 
     assert losses.evaluate(shown) == ["box localization"]
     chart = page.get_by_role("img", name=re.compile("Chart: (Total )?loss", re.IGNORECASE)).first
     expect(chart.locator(".scatterlayer .trace").first).to_be_attached()
-    expect(page.get_by_text("attempt 2").first).to_be_attached()
+    expect(chart).to_have_accessible_name(re.compile("1 at step 19999$"))  # of the last attempt
+    expect(page.get_by_text("re-planned: attempts 2, 3").first).to_be_attached()
     assert chart.evaluate("chart => Math.max(...chart.data.flatMap((trace) => trace.y))") == 1000
 
     cards = page.locator(".chart-card")

@@ -66,7 +66,7 @@ export function start(root, { id, state, plotly: address }) {
   function startsOf(series) {
     return state.attempts.slice(1).map((attempt) => {
       const first = Math.min(...series.filter((one) => one.attempt === attempt.number).map((one) => one.steps[0]));
-      return { step: first, text: `${attempt.changes.length ? "re-planned" : "again"}: attempt ${attempt.number}` };
+      return { step: first, attempt: attempt.number, why: attempt.changes.length ? "re-planned" : "again" };
     }).filter(({ step }) => Number.isFinite(step));
   }
 

@@ -61,24 +61,49 @@ export const limitTrace = (from, to, value, isFirst) => ({
   x: [from, to], y: [value, value], name: "limit", legendgroup: "limit", showlegend: isFirst, type: "scatter", mode: "lines", line: { color: token("--bad"), width: 1.5, dash: "dash" },
 });
 
-/** Lines at the steps where attempts began: [{step, text}]. */
-function marks(starts) {
+/** Lines at the steps where attempts began: [{step, attempt, why}]. */
+function marks(starts, range, width) {
   const colour = token("--muted");
   return {
     shapes: starts.map(({ step }) => ({ type: "line", x0: step, x1: step, yref: "paper", y0: 0, y1: 1, line: { dash: "dot", width: 1.25, color: colour } })),
-    annotations: starts.map(({ step, text }) => ({ x: step, y: 1, yref: "paper", text, showarrow: false, xanchor: "left", yanchor: "bottom", xshift: -2, font: { size: 10, color: colour } })),
+    annotations: labels(starts, range, width).map(({ text, left }) => ({ xref: "paper", x: left, y: 1, yref: "paper", text, showarrow: false, xanchor: "left", yanchor: "bottom", xshift: -2, font: { size: 10, color: colour } })),
   };
 }
 
-function layout({ data, zero, starts = [] }, range) {
+/** One label for attempts whose own would be printed over each other; none reaches over the edge. */
+function labels(starts, [from, to], width) {
+  const found = [];
+  for (const start of starts.filter(({ step }) => step >= from && step <= to).toSorted((one, other) => one.step - other.step)) {
+    let label = labelOf([start]);
+    while (found.length && found.at(-1).right > label.left) label = labelOf([...found.pop().starts, ...label.starts]);
+    found.push(label);
+  }
+  return found;
+
+  function labelOf(some) {
+    const text = startWords(some);
+    const share = (text.length * LETTER_PX) / width;
+    const left = Math.max(0, Math.min((some[0].step - from) / (to - from), 1 - share));
+    return { starts: some, text, left, right: left + share };
+  }
+}
+
+const LETTER_PX = 5.5; // on average, at the size of labels
+function startWords(starts) {
+  const reasons = new Set(starts.map(({ why }) => why));
+  const numbers = starts.map(({ attempt }) => attempt).sort((one, other) => one - other);
+  return `${reasons.size === 1 ? `${[...reasons][0]}: ` : ""}${numbers.length > 1 ? "attempts" : "attempt"} ${numbers.join(", ")}`;
+}
+
+function layout({ data, zero, starts = [] }, range, width) {
   const [text, line, muted] = ["--text", "--line", "--muted"].map(token);
   const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: muted, size: 11 }, automargin: true };
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: text, size: 12, family: "system-ui, sans-serif" },
-    margin: { l: 48, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 }, showlegend: false, // there is one of the page's own
+    margin: { l: SIDES_PX - 12, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 }, showlegend: false, // there is one of the page's own
     hovermode: "x unified", hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
-    ...marks(starts),
+    ...marks(starts, range, width - SIDES_PX),
     xaxis: { ...axis, hoverformat: ",d", tickformat: "~s", range },
     yaxis: { ...axis, ...yRange(data, zero), fixedrange: true, hoverformat: ".4~g", exponentformat: "none" },
   };
@@ -94,6 +119,7 @@ function yRange(data, zero) {
   return high - low < pad / 100 ? { range: [low - pad, high + pad] } : { autorange: true };
 }
 
+const SIDES_PX = 60; // what is left and right of a plot
 const OPTIONS = { displaylogo: false, scrollZoom: false, displayModeBar: false, doubleClick: false };
 
 /** Charts in cards. `onZoom([from, to] | null)` is told when somebody drags over one, or double clicks. */
@@ -138,7 +164,7 @@ export class ChartGrid {
       const { plot, hidden } = card;
       if (legend) this.showNames(chart, card, range !== null);
       plot.setAttribute("aria-label", `Chart: ${chart.title}${lastOf(chart)}`);
-      return Plotly.react(plot, chart.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.legendgroup) })), layout(chart, shared), OPTIONS).then(() => this.listen(plot));
+      return Plotly.react(plot, chart.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.legendgroup) })), layout(chart, shared, plot.clientWidth || 400), OPTIONS).then(() => this.listen(plot));
     }));
   }
 
@@ -199,8 +225,10 @@ function stepsOf(charts) {
   return [first - room, last + room];
 }
 
+/** Of each line the last value, which is the newest attempt's. */
 function lastOf({ data, unit }) {
-  const said = data.filter((one) => one.showlegend && one.name !== "limit").map((one) => `${one.name} ${figure(one.y.at(-1))}${unit ? ` ${unit}` : ""} at step ${one.x.at(-1)}`);
+  const lines = data.filter((one) => !one.fill && one.name !== "limit");
+  const said = [...new Map(lines.map((one) => [one.name, one])).values()].map((one) => `${one.name} ${figure(one.y.at(-1))}${unit ? ` ${unit}` : ""} at step ${one.x.at(-1)}`);
   return said.length ? `; ${said.join(", ")}` : "";
 }
 
