@@ -173,6 +173,52 @@ def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service:
     assert all(inner <= outer for outer, inner in widths)
 
 
+def test_the_list_to_pick_from_can_be_read_shows_what_was_asked_last_and_closes(
+    service: Service, open_tab: Tab
+) -> None:
+    long = service.made(name="a-name-that-is-quite-long-and-has-no-space-in-it-" * 2)
+    service.made(name="pick another")
+    picked = service.made(name="picked from a list")
+    page = open_tab(service, f"/compare?jobs={long}", viewport={"width": 1200, "height": 800})
+    search, found = page.get_by_label("Add a job"), page.locator("#found")
+    late: list[Route] = []
+    page.route(re.compile("q=pick&"), lambda route: late.append(route))
+    with page.expect_request(re.compile("q=pick&")):
+        search.fill("pick")
+    search.fill("picked from")
+    expect(found.get_by_role("button")).to_have_count(1)
+    with page.expect_response(re.compile("q=pick&")):
+        late[0].continue_()
+    expect(found.get_by_role("button")).to_have_count(1)
+    assert found.locator(".job-name").evaluate("name => name.clientHeight") < 50  # two lines at most
+    assert found.evaluate("list => list.scrollWidth <= list.clientWidth")
+
+    searched: list[str] = []
+    page.on("request", lambda request: "limit=20" in request.url and searched.append(request.url))
+    found.get_by_role("button").click()
+    expect(page.locator("#chosen li")).to_have_count(2)
+    expect(page).to_have_url(re.compile(f"{picked}$"))
+    expect(search).to_be_focused()
+    expect(found).to_be_hidden()
+    assert searched == []
+
+
+def test_compared_jobs_that_run_are_followed_and_a_zoom_stays(service: Service, open_tab: Tab) -> None:
+    service.busy()
+    job = service.submit(steps=1000)
+    page = open_tab(service, f"/compare?jobs={job},{service.made(attempts=1)}")
+    row = page.get_by_role("row", name=re.compile("^State"))
+    expect(row).to_contain_text("running")
+    loss = page.get_by_role("img", name="Chart: Total loss")
+    expect(loss).to_be_visible()
+    loss.evaluate("chart => Plotly.relayout(chart, { 'xaxis.range[0]': 1, 'xaxis.range[1]': 30 })")
+    expect(page.get_by_role("button", name="Show all steps")).to_be_visible()
+    service.ask("POST", f"/v1/jobs/{job}/cancel")
+    expect(row).to_contain_text("cancelled")
+    expect(page.get_by_role("button", name="Show all steps")).to_be_visible()
+    assert loss.evaluate("chart => chart.layout.xaxis.range") == [1, 30]
+
+
 def test_compared_curves_that_have_no_point_in_a_range_stay_and_there_is_a_way_back(
     service: Service, open_tab: Tab
 ) -> None:

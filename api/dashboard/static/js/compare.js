@@ -1,6 +1,7 @@
 // Jobs side by side: what differs, and their curves laid over each other.
 import { get, query } from "./api.js";
 import { $, h, keyed, put, say } from "./dom.js";
+import { follow, listen } from "./events.js";
 import { bytes, duration, figure, size } from "./format.js";
 import { labelOf, pill } from "./parts.js";
 import { ChartGrid, GROUPS, colour, onTheme, plotly, traces, zoomHead } from "./plots.js";
@@ -29,21 +30,27 @@ function zoom(next) {
 const wanted = () => [...new Set((new URLSearchParams(location.search).get("jobs") ?? "").split(/[^0-9]+/).filter(Boolean).map(Number))].slice(0, MOST);
 function choose(ids) {
   history.pushState(null, "", `/compare${query({ jobs: ids.join(",") })}`);
+  loadOthers();
+}
+addEventListener("popstate", loadOthers);
+
+function loadOthers() {
+  range = null;
   load();
 }
-addEventListener("popstate", load);
 
+let asked = 0;
 async function load() {
+  const number = ++asked;
   const ids = wanted();
-  range = null;
   $("#empty").hidden = ids.length >= 2;
-  $("#problem").hidden = true;
   if (ids.length >= 2) plotly(address).catch(() => {});
   const found = await Promise.allSettled(ids.map(one));
+  if (number !== asked) return; // others were chosen meanwhile
   const problems = found.map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null)).filter(Boolean);
   say($("#problem"), problems.join("; "));
   $("#problem").hidden = !problems.length;
-  jobs = found.filter((answer) => answer.status === "fulfilled").map((answer) => answer.value);
+  jobs = found.map((answer, index) => answer.value ?? jobs.find((job) => job.id === ids[index])).filter(Boolean);
   showChosen();
   showTable();
   if (jobs.length >= 2) await showCurves();
@@ -51,7 +58,18 @@ async function load() {
   head.element.hidden = !grid.cards.size;
 }
 
-async function one(id) {
+/** Each is asked for once, and again when something has happened to it. */
+const known = new Map();
+function one(id) {
+  if (!known.has(id)) {
+    known.set(id, ask(id).catch((error) => {
+      known.delete(id);
+      throw error;
+    }));
+  }
+  return known.get(id);
+}
+async function ask(id) {
   const [job, attempts, metrics] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), series(id)]);
   return { ...job, tries: attempts.items, metrics };
 }
@@ -65,37 +83,53 @@ search.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(find, 200);
 });
-search.addEventListener("focus", find);
+let isBack = false;
+search.addEventListener("focus", () => isBack || find());
+search.addEventListener("click", () => list.hidden && find());
 search.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") list.hidden = true;
-  if (event.key === "ArrowDown" && !list.hidden) {
+  if (event.key === "Escape") close();
+  if (event.key === "ArrowDown") {
     event.preventDefault();
-    $("button", list)?.focus();
+    if (list.hidden) find();
+    else $("button", list)?.focus();
   }
 });
+/** Without the list, also without the one that is on its way. */
+function close() {
+  clearTimeout(waiting);
+  finding += 1;
+  list.hidden = true;
+}
+/** To the search, without its list. */
+function back() {
+  close();
+  isBack = true;
+  search.focus();
+  isBack = false;
+}
 list.addEventListener("keydown", (event) => {
   const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
-  if (event.key === "Escape") {
-    list.hidden = true;
-    search.focus();
-  } else if (step) {
+  if (event.key === "Escape") back();
+  else if (step) {
     event.preventDefault();
     (event.target.closest("li")[step]?.firstElementChild ?? search).focus();
   }
 });
 document.addEventListener("pointerdown", (event) => {
-  if (!event.target.closest(".picker")) list.hidden = true;
+  if (!event.target.closest(".picker")) close();
 });
 
+let finding = 0;
 async function find() {
+  const number = ++finding;
   const text = search.value.trim();
   try {
     const { items } = await get(`/v1/jobs${query({ q: /^#?\d+$/.test(text) ? "" : text, limit: 20 })}`);
     const byNumber = /^#?\d+$/.test(text) ? [await get(`/v1/jobs/${text.replace("#", "")}`)] : [];
     const offered = [...byNumber, ...items.filter((job) => !byNumber.length || job.id === byNumber[0].id)].filter((job, at, all) => all.findIndex((other) => other.id === job.id) === at);
-    offer(offered);
+    if (number === finding) offer(offered);
   } catch (error) {
-    offer([], error.message);
+    if (number === finding) offer([], error.message);
   }
 }
 function offer(items, problem = "no job of that name") {
@@ -103,9 +137,8 @@ function offer(items, problem = "no job of that name") {
   const open = items.filter((job) => !chosen.includes(job.id));
   list.replaceChildren(...(open.length ? open.map((job) => h("li", {}, h("button", { type: "button", onclick: () => {
     search.value = "";
-    list.hidden = true;
+    back();
     choose([...chosen, job.id]);
-    search.focus();
   } }, h("span", { class: "job-name" }, job.name), h("span", { class: "muted" }, ` #${job.id} · ${job.model}`), pill(job.state)))) : [h("li", { class: "muted" }, problem)]));
   list.hidden = false;
 }
@@ -158,11 +191,11 @@ function showTable() {
 
 // --- the curves ---------------------------------------------------------------------------------------------------------
 async function showCurves() {
-  const shown = jobs;
-  if (!grid.cards.size) grid.skeleton(4);
+  const [shown, steps] = [jobs, range];
+  if (!place.childElementCount) grid.skeleton(4);
   try {
-    const found = await Promise.all(shown.map((job) => (range ? series(job.id, range) : job.metrics)));
-    if (shown !== jobs) return; // others were chosen meanwhile
+    const found = await Promise.all(shown.map((job) => (steps ? series(job.id, steps) : job.metrics)));
+    if (shown !== jobs || steps !== range) return; // others were chosen meanwhile
     const charts = GROUPS.filter((group) => CURVES[group.title]).map((group) => ({
       ...group, data: shown.flatMap((job, number) => traces(found[number].filter((one) => one.name === CURVES[group.title]), number, `${job.name} #${job.id}`, { scale: group.scale })),
     })).filter((chart) => grid.has(chart, range));
@@ -179,4 +212,5 @@ onTheme(() => {
   showChosen();
   if (jobs.length >= 2) showCurves();
 });
-load();
+listen(({ kind, job }) => (kind === "reset" ? known.clear() : known.delete(job)));
+follow(load, ({ job }) => wanted().includes(job), 3000);
