@@ -168,7 +168,8 @@ class Watch:
                 views.device_view(device, holding, present_since, is_hidden=is_hidden) for is_hidden in (False, True)
             )
             for seen in (view, masked):
-                seen.pop("seen_at")
+                if seen["is_present"]:  # nothing is told where only this changes
+                    seen.pop("seen_at")
                 if seen["job"]:  # `progress` tells it
                     seen["job"].pop("progress")
             news = News("device", view, now, owner_id=holding.owner_id if holding else None, masked=masked)

@@ -17,9 +17,10 @@ from services.domain.states import State
 from services.errors import TooMany
 from services.news import Watch
 from services.store import events
-from services.store.models import Job, Token
+from services.store.models import Device, Job, Token
 from services.users import directory
 from tests.api.service import Service, expect_problem
+from tests.records import DEVICE
 
 
 def parse(text: str) -> list[dict[str, Any]]:
@@ -184,6 +185,20 @@ def test_who_is_disabled_or_limited_moves_his_jobs_in_the_queue_and_all_are_told
     assert "disabled" in (reasons[annas] or "")
     assert told(disabled=False) == ({str(annas): 1, str(berts): 2}, {annas: None})
     assert told(limits={"max_running": 0})[0] == {str(berts): 1, str(annas): 2}
+    assert watch.look() == []
+
+
+def test_when_a_device_was_seen_is_told_once_it_is_away(service: Service) -> None:
+    service.device()
+    watch = Watch(service.store, service.settings, live_every_s=0.0)
+    watch.start()
+    [there] = watch.look()
+    assert "seen_at" not in there.data
+    with service.store.transaction() as session:
+        session.get_one(Device, DEVICE).seen_at = utc_now() - datetime.timedelta(hours=2)
+    [away] = watch.look()
+    assert (away.data["is_present"], away.masked) == (False, away.data)
+    assert away.data["seen_at"] == service.get("/v1/devices").json()["items"][0]["seen_at"]
     assert watch.look() == []
 
 

@@ -1,10 +1,14 @@
 """The front page, devices, settings and what every page has, as people use them."""
 
+import datetime
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from services.clock import utc_now
+from services.store.models import Device
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
 from tests.newcomer import until
@@ -113,6 +117,31 @@ def test_a_device_s_memory_is_its_job_s_and_its_past_needs_no_click(service: Ser
     page.get_by_role("button", name="24 h").click()
     expect(card.get_by_role("img", name="Memory held in the last 24 h")).to_be_visible()
     expect(page).to_have_url(re.compile(r"\?hours=24$"))
+
+
+@pytest.fixture
+def away(service: Service) -> Iterator[str]:
+    """A device of a host that was heard of last two hours ago."""
+    seen_at = utc_now() - datetime.timedelta(hours=2)
+    what = {"name": "CPU slot", "total_bytes": 2**30, "free_bytes": 2**30, "bfloat16": False, "processes": []}
+    with service.store() as store:
+        with store.transaction() as session:
+            session.add(Device(id="old/cpu-0", host="old", key="cpu-0", kind="cpu", index=0, seen_at=seen_at, **what))
+        yield "old/cpu-0"
+        with store.transaction() as session:
+            session.delete(session.get(Device, "old/cpu-0"))
+
+
+def test_only_a_device_that_is_away_says_when_it_was_seen_and_news_of_it_do_not_change_that(
+    service: Service, away: str, open_tab: Tab
+) -> None:
+    page = open_tab(service, "/devices")
+    card = page.locator("article", has_text="last seen 2 h ago")
+    expect(card).to_have_id(away)
+    expect(page.locator("article .now", has_text="seen")).to_have_count(1)
+    with service.store() as store, store.transaction() as session:
+        session.get_one(Device, away).problem = "its fan is loud"
+    expect(card).to_contain_text("its fan is loud")
 
 
 def test_a_token_is_shown_once_and_gone_when_it_is_revoked(service: Service, open_tab: Tab) -> None:

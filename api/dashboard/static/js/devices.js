@@ -69,10 +69,8 @@ function far({ attempt, phase, progress: { step, steps, eta_s } }) {
 }
 
 function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
-  return [
-    utilisation === null ? null : `utilisation ${utilisation} % · `, temperature === null ? null : `${temperature} °C · `, bfloat16 ? "bfloat16 · " : null,
-    is_present ? "seen " : "away, last seen ", time(seen_at),
-  ];
+  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "away, last seen ", time(seen_at)]; // how warm it was is no longer so
+  return [utilisation === null ? null : `utilisation ${utilisation} %`, temperature === null ? null : `${temperature} °C`, bfloat16 ? "bfloat16" : null].filter(Boolean).join(" · ");
 }
 
 // --- the last hours -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ export function watchDevices(changed, failed) {
       const device = devices.find((one) => one.id === data.id);
       if (!device) return;
       const before = device.job;
-      Object.assign(device, data, { seen_at: new Date().toISOString() });
+      Object.assign(device, data);
       if (device.job) device.job.progress = before?.id === device.job.id ? before.progress : null;
     } else return;
     changed(devices);
