@@ -197,6 +197,38 @@ def test_a_model_s_link_fills_the_form(service: Service, open_tab: Tab) -> None:
     expect(page.get_by_label("Model", exact=True)).to_have_value("efficientdet_d2")
 
 
+def test_who_may_not_submit_is_offered_no_way_to_and_told_so_by_the_form(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/models", user="vera")
+    expect(page.locator("#models tr").first).to_be_visible()
+    expect(page.get_by_role("link", name="Train with")).to_have_count(0)
+    page.goto("/datasets")
+    expect(page.locator("#datasets tr").first).to_be_visible()
+    expect(page.get_by_role("link", name="Train with")).to_have_count(0)
+    expect(page.get_by_text("Add a dataset")).to_be_hidden()
+    page.keyboard.press("n")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("go to jobs")
+    expect(page.get_by_role("dialog")).not_to_contain_text("new job")
+    page.goto("/jobs/new")
+    expect(page.get_by_role("main")).to_contain_text("As a viewer you see jobs")
+    expect(page.get_by_role("button", name="Submit")).to_have_count(0)
+
+
+def test_a_session_of_a_token_that_may_only_read_is_offered_nothing_that_fails(service: Service, open_tab: Tab) -> None:
+    job = service.made(state="paused")
+    token = service.ask("POST", "/v1/tokens", {"name": "reads", "scopes": ["read"]})["token"]
+    page = open_tab(service, "/login", user=None)
+    page.get_by_text("Log in with a token").click()
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in with it").click()
+    row(page, job).get_by_role("checkbox").check()
+    expect(page.locator("#chosen")).to_have_text("1 job chosen")
+    expect(page.locator("#me .name")).to_have_text("admin")
+    expect(page.locator("#cancel")).to_be_hidden()
+    page.goto("/jobs/new")
+    expect(page.get_by_role("main")).to_contain_text("a token that may only read")
+
+
 def test_the_menu_says_who_is_here_and_the_theme_button_what_it_shows(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, user="vera")
     page.get_by_label("Your account").click()

@@ -19,6 +19,10 @@ export const whoami = once(async () => {
   return found;
 });
 
+/** By what the session may do, which a token can make less than the role. */
+export const maySubmit = (me) => me.scopes.includes("submit");
+export const mayChange = (me, job) => maySubmit(me) && (me.scopes.includes("admin") || job.owner === me.user);
+
 export const get = (path, options) => ask("GET", path, undefined, options);
 export const post = (path, body, options) => ask("POST", path, body, options);
 export const patch = (path, body, options) => ask("PATCH", path, body, options);

@@ -1,5 +1,5 @@
 // What every page has: who is here, the theme, the keys, and short messages.
-import { whoami, remove } from "./api.js";
+import { maySubmit, remove, whoami } from "./api.js";
 import { $, $$, h } from "./dom.js";
 import { listen } from "./events.js";
 import { keepTimes } from "./format.js";
@@ -66,7 +66,8 @@ whoami().then((me) => {
   $(".name", menu).textContent = me.user;
   $(".avatar", menu).textContent = me.user[0];
   $("#role").textContent = `${me.user}, ${me.role}`;
-  for (const link of $$(".bar a[href='/jobs/new']")) link.hidden = !me.scopes.includes("submit");
+  for (const link of $$(".bar a[href='/jobs/new']")) link.hidden = !maySubmit(me);
+  if (!maySubmit(me)) delete keys.n;
   const leave = $("#leave");
   leave.hidden = !me.csrf;
   leave.addEventListener("click", () => doing(leave, async () => {

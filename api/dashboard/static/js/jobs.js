@@ -1,5 +1,5 @@
 // The list of jobs: filters live in the URL, rows stay where they are while they change.
-import { get, post, query, whoami } from "./api.js";
+import { get, mayChange, maySubmit, post, query, whoami } from "./api.js";
 import { $, $$, h, keyed, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
 import { duration, plural, time } from "./format.js";
@@ -142,7 +142,7 @@ function show() {
   if (!shown.length) {
     put(empty, isFiltered()
       ? [h("h2", {}, "No job matches"), h("p", {}, "Choose other filters above."), h("a", { class: "button", href: "/" }, "Show all jobs")]
-      : [h("h2", {}, "No jobs yet"), me?.scopes.includes("submit")
+      : [h("h2", {}, "No jobs yet"), me && maySubmit(me)
         ? [h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]
         : h("p", {}, "None that you may see. They appear here by themselves.")]);
   }
@@ -150,7 +150,7 @@ function show() {
 }
 
 /** By who looks at it. */
-const canCancel = (job) => ["running", "queued", "paused"].includes(job.state) && Boolean(me) && (me.role === "admin" || job.owner === me.user);
+const canCancel = (job) => ["running", "queued", "paused"].includes(job.state) && Boolean(me) && mayChange(me, job);
 const STOPPING = { cancel: "cancelling", pause: "pausing" };
 
 function makeRow(job) {

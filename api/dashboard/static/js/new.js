@@ -1,5 +1,5 @@
 // A job to submit: the form knows what there is, and the estimate follows what is typed.
-import { get, post, whoami } from "./api.js";
+import { get, maySubmit, post, whoami } from "./api.js";
 import { copy } from "./clipboard.js";
 import { $, $$, h, put, say } from "./dom.js";
 import { showEstimate } from "./estimate.js";
@@ -23,7 +23,11 @@ async function start() {
   try {
     const [me, datasets, found, checkpoints, former] = await Promise.all([
       whoami(), get("/v1/datasets"), get("/v1/models"), get("/v1/checkpoints"), clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null]);
-    $("#priority").max = me.role === "admin" ? 100 : 0;
+    if (!maySubmit(me)) {
+      refuse(me);
+      return;
+    }
+    $("#priority").max = me.scopes.includes("admin") ? 100 : 0;
     models = new Map(found.items.map((model) => [model.name, model]));
     put($("#dataset"), datasets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${one.images} images${one.problem ? `; ${one.problem}` : ""})`)));
     const families = Map.groupBy(found.items, (model) => model.family);
@@ -40,6 +44,11 @@ async function start() {
   } catch (error) {
     problem(`The form could not be filled: ${error.message}`);
   }
+}
+
+function refuse({ role }) {
+  const why = role === "viewer" ? "As a viewer you see jobs and what comes of them. An admin can make you a member." : "You are logged in with a token that may only read.";
+  $(".new-job").replaceWith(h("div", { class: "card empty" }, h("h2", {}, "You may not submit jobs"), h("p", {}, why), h("a", { class: "button", href: "/" }, "All jobs")));
 }
 
 function problem(text) {

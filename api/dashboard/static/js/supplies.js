@@ -1,12 +1,13 @@
 // What a job can name: datasets and models.
-import { get, query } from "./api.js";
+import { get, maySubmit, query, whoami } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { bytes, count, figure, size } from "./format.js";
 import { dot } from "./parts.js";
 
 const cell = (label, ...children) => h("td", { "data-label": label }, h("span", {}, ...children));
 const number = (label, value) => h("td", { "data-label": label, class: "number" }, h("span", {}, value));
-const train = (values, name) => h("td", { class: "action" }, h("a", { class: "button", href: `/jobs/new${query(values)}`, "aria-label": `Train with ${name}` }, "Train with this"));
+const train = (values, name) => h("a", { class: "button", href: `/jobs/new${query(values)}`, "aria-label": `Train with ${name}` }, "Train with this");
+const action = (...children) => h("td", { class: "action" }, ...children);
 
 function problem(error) {
   say($("#problem"), `The list could not be loaded: ${error.message}`);
@@ -14,14 +15,15 @@ function problem(error) {
 }
 
 async function datasets(place) {
-  const { items } = await get("/v1/datasets");
+  const [{ items }, me] = await Promise.all([get("/v1/datasets"), whoami()]);
+  $("#add").hidden = !maySubmit(me);
   $("#empty").hidden = items.length > 0;
   place.closest(".table-wrap").hidden = !items.length;
   put(place, items.map((one) => h("tr", {},
     cell("Dataset", h("b", {}, one.name), one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null),
     number("Images", count(one.images)), number("To validate", count(one.validation_images)), number("Boxes", one.boxes === null ? "–" : count(one.boxes)),
     cell("Masks", one.has_masks ? "yes" : "no"), cell("Classes", classes(one)), number("Size", bytes(one.bytes)),
-    one.problem ? h("td", {}) : train({ dataset: one.name }, one.name))));
+    action(one.problem || !maySubmit(me) ? null : train({ dataset: one.name }, one.name)))));
 }
 
 const send = () => `tar c -C records . | curl -sS -X POST -T - -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
@@ -39,12 +41,12 @@ function sizes(all) {
 }
 
 async function models(place) {
-  const { items } = await get("/v1/models");
+  const [{ items }, me] = await Promise.all([get("/v1/models"), whoami()]);
   put(place, items.map((one) => h("tr", {},
     cell("Model", h("b", { class: "mono" }, one.name), one.smaller ? h("span", { class: "reason" }, `may come down to ${one.smaller}`) : null),
     cell("Family", one.family.replaceAll("_", " "), one.needs_masks ? h("span", { class: "reason" }, "needs masks") : null), cell("Backbone", one.backbone),
     cell("Images", h("b", { class: "number" }, size(one.image_size)), sizes(one.image_sizes)),
-    number("Batch", one.batch_size), number("Steps", count(one.steps)), number("Learning rate", figure(one.learning_rate)), train({ model: one.name }, one.name))));
+    number("Batch", one.batch_size), number("Steps", count(one.steps)), number("Learning rate", figure(one.learning_rate)), action(maySubmit(me) ? train({ model: one.name }, one.name) : null))));
 }
 
 if ($("#datasets")) {
