@@ -150,6 +150,10 @@ def test_on_a_phone_every_page_is_within_a_touch_and_a_job_shows_all_it_has(
     for tab in ("Attempts", "Charts", "Results", "Log", "Configuration", "Files"):
         page.get_by_role("tab", name=tab).tap()
         expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
+    page.get_by_role("tab", name="Charts").tap()
+    expect(page.get_by_text("Tap a chart for its values.")).to_be_visible()
+    page.get_by_role("img", name="Chart: Total loss").tap()
+    expect(page.locator(".hoverlayer").first).to_contain_text("total")
 
 
 def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(service: Service, open_tab: Tab) -> None:

@@ -102,7 +102,7 @@ function layout({ data, zero, starts = [] }, range, width) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: text, size: 12, family: "system-ui, sans-serif" },
     margin: { l: SIDES_PX - 12, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 }, showlegend: false, // there is one of the page's own
     hovermode: "x unified", hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
-    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
+    dragmode: isTouched() ? false : "zoom", // a finger scrolls the page
     ...marks(starts, range, width - SIDES_PX),
     xaxis: { ...axis, hoverformat: ",d", tickformat: "~s", range },
     yaxis: { ...axis, ...yRange(data, zero), fixedrange: true, hoverformat: ".4~g", exponentformat: "none" },
@@ -119,6 +119,7 @@ function yRange(data, zero) {
   return high - low < pad / 100 ? { range: [low - pad, high + pad] } : { autorange: true };
 }
 
+const isTouched = () => matchMedia("(pointer: coarse)").matches;
 const SIDES_PX = 60; // what is left and right of a plot
 const OPTIONS = { displaylogo: false, scrollZoom: false, displayModeBar: false, doubleClick: false };
 
@@ -211,7 +212,7 @@ export function zoomHead(showAll) {
   return {
     element: h("div", { class: "charts-head" }, help, all),
     show(range) {
-      say(help, "Drag to zoom in, on all of them; double click for all steps. Lines are means, bands the lowest and highest values.");
+      say(help, `${isTouched() ? "Tap a chart for its values." : "Drag to zoom in, on all of them; double click for all steps."} Lines are means, bands the lowest and highest values.`);
       all.hidden = range === null;
     },
   };
