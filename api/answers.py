@@ -97,6 +97,11 @@ class Setback(BaseModel):
     followed_by: str | None = Field(description="what was done about it")
 
 
+class AttemptDevice(BaseModel):
+    id: str
+    name: str
+
+
 class Job(BaseModel):
     id: int
     name: str
@@ -114,6 +119,7 @@ class Job(BaseModel):
     current_attempt: int | None = Field(description="the attempt that runs")
     attempts: int = Field(description="how many there have been")
     setback: Setback | None = Field(description="the last attempt of it that did not end well; null where none did")
+    device: AttemptDevice | None = Field(description="of the newest attempt; null before the first")
     model: str
     dataset: str
     policy: Policy
@@ -153,11 +159,6 @@ class Finding(BaseModel):
     figures: dict[str, int | float | str | None] = Field(
         description="bytes as they were counted or logged (limit, in_use, peak, free, requested, …), and who asked"
     )
-
-
-class AttemptDevice(BaseModel):
-    id: str
-    name: str
 
 
 class Attempt(BaseModel):

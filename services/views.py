@@ -53,6 +53,7 @@ def job_view(
         "current_attempt": job.attempts if running else None,
         "attempts": job.attempts,
         "setback": dataclasses.asdict(tries.setback) if tries and tries.setback else None,
+        "device": {"id": tries.device_id, "name": tries.device_name} if tries else None,
         "model": job.model,
         "dataset": job.dataset,
         "policy": job.policy,

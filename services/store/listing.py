@@ -133,21 +133,24 @@ class Tries:
 
     step_s: float | None
     setback: Setback | None  # the last
+    device_id: str  # of the newest
+    device_name: str
 
 
 def tries(session: Session, job_ids: Iterable[int]) -> dict[int, Tries]:
     """Of each of these jobs that has been tried."""
+    shown = (Attempt.job_id, Attempt.number, Attempt.step_s, Attempt.diagnosis, Attempt.followed_by)
     rows = session.execute(
-        select(Attempt.job_id, Attempt.number, Attempt.step_s, Attempt.diagnosis, Attempt.followed_by)
+        select(*shown, Attempt.device_id, Attempt.device_name)
         .where(Attempt.job_id.in_(list(job_ids)))
         .order_by(Attempt.job_id, Attempt.number)
     )
     found: dict[int, Tries] = {}
-    for job_id, number, step_s, diagnosis, followed_by in rows:
+    for job_id, number, step_s, diagnosis, followed_by, device_id, device_name in rows:
         setback = found[job_id].setback if job_id in found else None
         if diagnosis is not None and diagnosis not in _NO_SETBACK:
             setback = Setback(number, diagnosis, followed_by)
-        found[job_id] = Tries(step_s, setback)
+        found[job_id] = Tries(step_s, setback, device_id, device_name)
     return found
 
 

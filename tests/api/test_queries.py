@@ -6,6 +6,7 @@ from services import queries
 from services.domain.states import State
 from tests.api.service import Service
 from tests.counting import counted
+from tests.records import DEVICE
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/queue"])
@@ -32,6 +33,12 @@ def test_a_job_tells_its_last_setback_and_what_was_done_about_it(service: Servic
     assert listed[fresh] is None
     assert (listed[shrunk]["attempt"], listed[shrunk]["diagnosis"]) == (2, "too_large")  # the third runs
     assert service.get(f"/v1/jobs/{shrunk}").json()["setback"] == listed[shrunk]
+
+
+def test_a_job_tells_the_device_that_it_has_or_had_last(service: Service) -> None:
+    fresh, ended = service.job(), service.job(state=State.FAILED, attempts=2)
+    listed = {job["id"]: job["device"] for job in service.get("/v1/jobs").json()["items"]}
+    assert listed == {fresh: None, ended: {"id": DEVICE, "name": "CPU slot of 1000 MB"}}
 
 
 def test_no_jobs_are_no_page_and_no_next(service: Service) -> None:

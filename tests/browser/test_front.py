@@ -29,7 +29,7 @@ def test_the_front_page_says_what_went_wrong_and_what_was_done_about_it(service:
     expect(row(page, shrunk).locator(".why")).to_have_text(
         re.compile(r"^out of memory, attempt 1 → micro-batch 4 to \d$")
     )
-    expect(row(page, shrunk).locator(".attempts")).to_have_text("2/6")
+    expect(row(page, shrunk).locator(".attempts > span").first).to_have_text("2/6")
     expect(row(page, stuck).locator(".why")).to_have_attribute("title", reason)
 
 

@@ -91,6 +91,20 @@ def rename_owners(route: Route) -> None:
     route.fulfill(json={**found, "items": [{**job, "owner": "a-very-long-name-" * 4} for job in found["items"]]})
 
 
+def test_a_row_says_the_same_at_every_width_also_where_a_job_that_has_ended_ran(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.made(name="everywhere", attempts=2)
+    page = open_tab(service, viewport={"width": 1200, "height": 700})
+    expect(page.get_by_role("columnheader", name="Attempts")).to_be_visible()
+    expect(row(page, job).locator("td.device .muted")).to_have_text("Slot 0")
+    for width in (1200, 1000, 800, 701, 375):
+        page.set_viewport_size({"width": width, "height": 700})
+        said = row(page, job).inner_text()
+        for words in ("everywhere", "succeeded", "admin", "efficientdet_d0", "shapes", "2/6", "Slot 0"):
+            assert said.count(words) == 1, (width, words, said)
+
+
 def test_filters_are_in_the_url_and_survive_a_reload(service: Service, page: Page) -> None:
     wanted, other = service.made(name="find me"), service.made(name="another")
     page.get_by_label("Search").fill("find")

@@ -5,7 +5,7 @@ import { follow, listen } from "./events.js";
 import { duration, plural, time } from "./format.js";
 import { watchDevices } from "./fleet.js";
 import { announce, confirmed, doing, onKeys, toast } from "./frame.js";
-import { deviceLabel, dot } from "./parts.js";
+import { dot, labelOf } from "./parts.js";
 import { progressOf, trouble, waits } from "./standing.js";
 import { showStrip } from "./strip.js";
 
@@ -157,7 +157,7 @@ function makeRow(job) {
   const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map((name) => h("td", { class: name }));
   const row = h("tr", {}, cells);
   row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job, event.target.checked) }));
-  row.cells[2].append(h("div", { class: "title" }), h("div", {})); // for itself: the link keeps the focus when what is under it changes
+  row.cells[2].append(h("div", { class: "title" }), h("div", {}), h("div", { class: "also" })); // for itself: the link keeps the focus when what is under it changes
   row.addEventListener("click", (event) => {
     if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
     if (event.ctrlKey || event.metaKey) open(`/jobs/${job.id}`, "_blank");
@@ -167,22 +167,28 @@ function makeRow(job) {
 }
 
 const line = (text, kind = "", title = text) => h("span", { class: `one-line ${kind}`, title }, text);
+/** The one that it has; muted, the one that it had last. */
+function deviceOf({ device, state }) {
+  if (!device) return h("span", { class: "none muted" }, "–");
+  return line(labelOf(device), state === "running" ? "" : "muted", `${state === "running" ? "" : "last on "}${device.name}, ${device.id}`);
+}
 const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000).replace(/ h .*/, " h"); // a narrow column
 
 function updateRow(row, job) {
   const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
   const [why, whole, kind] = trouble(job);
-  const on = devices.find((one) => one.job?.id === job.id);
+  const phase = devices.find((one) => one.job?.id === job.id)?.job.phase;
   if (chosen.has(job.id)) chosen.set(job.id, job);
   box.firstChild.checked = chosen.has(job.id);
   put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
   put(name.firstChild, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`));
-  put(name.lastChild, why ? line(why, `why ${kind}`, whole) : null);
+  put(name.children[1], why ? line(why, `why ${kind}`, whole) : null);
+  put(name.lastChild, line([job.owner, job.model, job.dataset].join(" · "), "small muted"));
   put(owned, line(job.owner));
   put(model, line(job.model), line(job.dataset, "small muted"));
-  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, on?.job?.phase));
-  put(tries, h("span", { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` }, `${job.attempts}/${job.policy.max_attempts}`));
-  put(device, on ? line(deviceLabel(on), "", `${on.name} on ${on.host}`) : h("span", { class: "muted" }, "–"));
+  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, phase));
+  put(tries, h("span", { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` }, `${job.attempts}/${job.policy.max_attempts}`), h("span", { class: "also" }, deviceOf(job)));
+  put(device, deviceOf(job));
   put(age, time(job.created_at, since));
   row.classList.toggle("selected", chosen.has(job.id));
   row.classList.toggle("current", job.id === current);
