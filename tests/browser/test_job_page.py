@@ -68,9 +68,9 @@ def test_the_page_of_a_job_that_waits_keeps_its_place_and_its_start_up_to_date(s
     page = open_tab(service, f"/jobs/{second}")
     now = page.locator("#now")
     # How fast those go that run is known some time after they have started.
-    expect(now).to_have_text(re.compile(r"It is 2nd in line, to start in about \d+ s\."))
+    expect(now).to_have_text(re.compile(r"It is 2nd in line, to start in about \d+ (s|min)\."))
     service.ask("POST", f"/v1/jobs/{first}/cancel")
-    expect(now).to_have_text(re.compile(r"It is next in line, to start in about \d+ s\."))
+    expect(now).to_have_text(re.compile(r"It is next in line, to start in about \d+ (s|min)\."))
 
     vast = service.submit(device={"min_memory_mb": 500_000})
     with page.expect_response(re.compile("/v1/devices$")):

@@ -133,6 +133,20 @@ def test_a_viewer_is_shown_jobs_and_nothing_to_change_them_with(service: Service
     expect(open_tab(service, "/settings").get_by_role("tab", name="Audit")).to_be_visible()
 
 
+def test_a_session_from_a_token_that_only_reads_is_shown_nothing_to_change_jobs_with(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.made(state="paused", name="the admin's own")
+    token = service.ask("POST", "/v1/tokens", {"name": "reads", "scopes": ["read"]})["token"]
+    page = open_tab(service, f"/login?next=/jobs/{job}", user=None)
+    page.get_by_text("Log in with a token").click()
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in with it").click()
+    expect(page.locator("#name")).to_contain_text("the admin's own")
+    expect(page.locator("#actions")).to_be_empty()
+    expect(page.locator("[data-edit]")).to_have_count(0)
+
+
 def test_who_logs_out_is_out_in_every_tab(service: Service, open_tab: Tab, guard: Guard) -> None:
     guard.allow("401")
     page = open_tab(service, "/login", user=None)

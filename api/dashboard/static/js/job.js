@@ -1,5 +1,5 @@
 // One job: what it does now, and everything that was tried for it.
-import { get, post, whoami } from "./api.js";
+import { get, mayChange, maySubmit, post, whoami } from "./api.js";
 import { $, h, put, say } from "./dom.js";
 import { follow, listen } from "./events.js";
 import { watchDevices } from "./fleet.js";
@@ -17,13 +17,18 @@ let me = null;
 
 const AGAIN_MS = 5000;
 let again = null;
+let asked = 0; // how often
+let shown = 0; // which of them
 let hasLoaded;
 const loaded = new Promise((resolve) => (hasLoaded = resolve));
 
 async function load() {
   clearTimeout(again);
+  const mine = ++asked;
   try {
     const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
+    if (mine < shown) return; // one that was asked for later was quicker
+    shown = mine;
     Object.assign(state, { job, attempts: attempts.items });
     me = who;
     $("#problem").hidden = true;
@@ -37,7 +42,7 @@ async function load() {
   }
 }
 
-const may = () => me.role === "admin" || (me.role === "member" && me.user === state.job.owner);
+const may = () => mayChange(me, state.job);
 
 function show() {
   const { job, attempts } = state;
@@ -117,7 +122,7 @@ function showActions(job) {
       toast(`${action.name}: asked for`);
       await load();
     }) }, action.name));
-  $("#actions").replaceChildren(...buttons, me.role === "viewer" ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));
+  $("#actions").replaceChildren(...buttons, !maySubmit(me) ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));
 }
 
 // --- the parts, each loaded when it is first looked at ------------------------------------------------------------
