@@ -92,6 +92,7 @@ def _templates(desk: Desk) -> None:
         peak = AllocatorStats(peak=9 * GB)
         desk.end(again, Reason.COMPLETED, step=2000, allocator=peak, host_peak_bytes=3 * GB)
         desk.set("devices", baseline_bytes=None)
+    desk.set("attempts", step_s=0.5)
 
 
 def _take_time(session: Session) -> None:

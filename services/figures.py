@@ -20,7 +20,7 @@ from services.store.models import Attempt, Device
 __all__ = ["DeviceFigures", "Ended", "Figures", "read"]
 
 _UNSETTLED = datetime.timedelta(hours=1)
-_PREDICTIONS = 200  # the newest attempts that completed
+_PREDICTIONS = 300  # the newest attempts, of which most complete
 
 
 @dataclass(frozen=True)

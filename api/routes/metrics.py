@@ -51,7 +51,7 @@ def _families(found: Figures) -> Iterable[Family]:
     yield Family.of(
         "downshift_prediction_error_ratio",
         "gauge",
-        "Quantiles of (predicted - measured) / measured peak memory, of the newest attempts that completed.",
+        "Quantiles of (predicted - measured) / measured peak memory, of the newest attempts, where they completed.",
         [({"quantile": str(part)}, _quantile(found.prediction_errors, part)) for part in _QUANTILES],
     )
     yield Family.of(

@@ -46,15 +46,21 @@ def _counted(
 
 
 def predictions(session: Session, count: int) -> Sequence[tuple[float | None, int | None, float | None]]:
-    """Predicted peak and those measured in training and evaluation, of the newest attempts that made steps and
-    completed."""
+    """Predicted peak and those measured in training and evaluation, of those among the newest `count` attempts that
+    made steps and completed."""
+    newest = (
+        select(Attempt.job_id, Attempt.number)
+        .where(Attempt.ended_at.is_not(None))
+        .order_by(Attempt.ended_at.desc())
+        .limit(count)
+        .subquery()
+    )
     # By the database: the rest of both is long.
     predicted = Attempt.planned["prediction"]["bytes"].as_float()
     evaluation = Attempt.outcome["allocator"]["evaluation_peak"].as_float()
     rows = session.execute(
         select(predicted, Attempt.peak_bytes, evaluation)
-        .where(Attempt.ended_at.is_not(None), Attempt.diagnosis == Diagnosis.COMPLETED, Attempt.step_s.is_not(None))
-        .order_by(Attempt.ended_at.desc())
-        .limit(count)
+        .join(newest, (newest.c.job_id == Attempt.job_id) & (newest.c.number == Attempt.number))
+        .where(Attempt.diagnosis == Diagnosis.COMPLETED, Attempt.step_s.is_not(None))
     )
     return [(guess, trained, evaluated) for guess, trained, evaluated in rows]
