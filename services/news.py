@@ -5,6 +5,7 @@ One `Watch` per process asks for all who listen to it, so what it costs does not
 """
 
 import datetime
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from services.store.models import Event
 __all__ = ["News", "Watch", "after", "newest", "of_event"]
 
 _MOST_WAITING = 1000  # of the queue; who waits behind them is told nothing of his place
+_AMOUNT = re.compile(r"[\d.]+ [KMG]B")
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Watch:
         self._clock = clock
         self._next_live = 0.0
         self._versions: dict[int, int] = {}  # of the accounts, as they were seen last
-        self._reasons: dict[int, str | None] | None = None  # of jobs that wait, likewise
+        self._reasons: dict[int, str] | None = None  # of jobs that wait, likewise
         self._unsaid: list[News] = []  # read, and not told yet: the database went away in between
         self._known: dict[tuple[str, Any], News] = {}
         self.current: tuple[News, ...] = ()  # progress, queue and devices as they were told last, for who comes now
@@ -97,24 +99,24 @@ class Watch:
             # No event tells that somebody was disabled or has other limits; what waits for it does.
             touched = {*listing.waiting_of(session, changed, _MOST_WAITING)} if changed else set()
             touched |= {news.job_id for news in found if news.job_id is not None}
-            if is_due:
-                touched |= self._waiting_for_something_else(session)
+            reasons = self._waiting_for(session) if is_due else self._reasons
+            if reasons is not None and self._reasons is not None:
+                touched |= {job_id for job_id, reason in reasons.items() if self._reasons.get(job_id, "") != reason}
             found += self._jobs(session, touched)
             if changed or any(news.kind in ("submitted", "edited", "state") for news in found):
                 found += self._queue(session)
             if is_due:
                 self._next_live = self._clock() + self._live_every_s
                 found += [*self._progress(session), *self._devices(session)]
-        self._unsaid, self._versions = [], versions
+        self._unsaid, self._versions, self._reasons = [], versions, reasons
         self.current = tuple(self._known.values())
         return found
 
-    def _waiting_for_something_else(self, session: Session) -> set[int]:
-        """No event tells what a job waits for by now: it changes with every look that finds no device for it."""
-        before, self._reasons = self._reasons, listing.waiting_reasons(session, _MOST_WAITING)
-        if before is None:
-            return set()
-        return {job_id for job_id, reason in self._reasons.items() if before.get(job_id) != reason}
+    def _waiting_for(self, session: Session) -> dict[int, str]:
+        """No event tells what jobs wait for by now. How much memory others have of a card at this moment does not
+        count: it changes all the time, and each time for all who wait."""
+        reasons = listing.waiting_reasons(session, _MOST_WAITING)
+        return {job_id: _AMOUNT.sub("", reason or "") for job_id, reason in reasons.items()}
 
     def _jobs(self, session: Session, job_ids: Iterable[int]) -> list[News]:
         """The jobs that something happened to, as they are now."""

@@ -134,18 +134,29 @@ def test_of_a_job_too_a_number_that_never_was_counts_for_nothing(service: Servic
     assert (told.status_code, kinds(told.text)) == (200, ["submitted"])
 
 
-def test_who_waits_for_something_else_is_told_so(service_on_each: Service) -> None:
+def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service = service_on_each
     waits, _ = service.job("anna"), service.job("bert")
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
     watch.look()
-    for reason in ("waits for box/gpu-1, which job 7 has", None):
+
+    def wait_for(reason: str | None) -> None:
         with service.store.transaction() as session:
             session.get_one(Job, waits).reason = reason
+
+    for reason in ("waits for a device with enough free memory: it has 7.91 GB free", None):
+        wait_for(reason)
+        with monkeypatch.context() as patch:  # the database goes away in the middle of it
+            patch.setattr(watch, "_devices", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                watch.look()
         [news] = watch.look()
         assert (news.kind, news.data["id"], news.data["reason"], news.id) == ("job", waits, reason, None)
         assert watch.look() == []
+        if reason:
+            wait_for(reason.replace("7.91", "7.92"))
+            assert watch.look() == []
 
 
 def test_where_jobs_are_private_each_is_told_his_own_places(service_on_each: Service) -> None:

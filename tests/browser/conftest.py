@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.box import ROOT
 from tests.browser.service import PASSWORD, Service
@@ -18,6 +18,7 @@ PATIENCE_MS = 90_000  # for what takes a second on a machine that has nothing el
 expect.set_options(timeout=PATIENCE_MS)
 
 NAMED_HOST = "gpu-box"  # leads here; to a browser it is another machine, and plain HTTP from there not to be trusted
+A_PAGE = re.compile(r"/v1/jobs\?.*limit=50")
 Tab = Callable[..., Page]
 
 
@@ -137,6 +138,11 @@ def log_in(page: Page, service: Service, user: str) -> None:
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url(lambda url: not urlsplit(url).path.startswith("/login"))
+
+
+def in_twos(route: Route) -> None:
+    """For requests like A_PAGE: pages of two jobs."""
+    route.continue_(url=route.request.url.replace("limit=50", "limit=2"))
 
 
 @pytest.fixture

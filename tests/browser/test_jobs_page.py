@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import Guard, Tab
+from tests.browser.conftest import A_PAGE, Guard, Tab, in_twos
 from tests.browser.service import Service
 
 
@@ -120,30 +120,24 @@ def test_filters_are_in_the_url_and_survive_a_reload(service: Service, page: Pag
     expect(page.get_by_role("button", name="Succeeded")).to_have_attribute("aria-pressed", "true")
 
 
-def in_twos(route: Route) -> None:
-    """Pages of two jobs."""
-    route.continue_(url=route.request.url.replace("limit=50", "limit=2"))
-
-
 def test_after_a_burst_of_jobs_none_is_out_of_reach_and_what_no_longer_matches_leaves(
     service: Service, open_tab: Tab
 ) -> None:
     older = [service.made(name=f"burst {number}", state="paused") for number in range(4)]
     page = open_tab(service, "/devices")
-    pages = re.compile(r"/v1/jobs\?.*limit=50")
     late: list[Route] = []
 
     def hold(route: Route) -> None:
         late.append(route)
 
-    page.route(pages, in_twos)
+    page.route(A_PAGE, in_twos)
     page.goto("/?q=burst&state=paused")
     expect(page.locator("#rows tr")).to_have_count(4)
 
-    page.route(pages, hold)
-    with page.expect_request(pages):
+    page.route(A_PAGE, hold)
+    with page.expect_request(A_PAGE):
         newer = [service.made(name=f"burst {number}", state="paused") for number in range(4, 7)]
-    page.unroute(pages, hold)
+    page.unroute(A_PAGE, hold)
     for route in late:
         in_twos(route)
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page, expect
 
 from services.store import events
-from tests.browser.conftest import Guard, Tab
+from tests.browser.conftest import A_PAGE, Guard, Tab, in_twos
 from tests.browser.cuts import way_to
 from tests.browser.service import Service
 from tests.newcomer import until
@@ -42,7 +42,14 @@ def test_a_stream_that_is_cut_for_ten_seconds_has_no_gap_and_no_double(
     assert address.hostname
     assert address.port
     with way_to(address.hostname, address.port) as way:
-        page: Page = open_tab(service, f"http://127.0.0.1:{way.port}/", host=f"127.0.0.1:{way.port}")
+        behind = service.made(state="paused", name="behind the first page")
+        for number in range(2):
+            service.made(name=f"before it {number}")
+        here = f"127.0.0.1:{way.port}"
+        page: Page = open_tab(service, f"http://{here}/devices", host=here)
+        page.route(A_PAGE, in_twos)
+        page.goto(f"http://{here}/")
+        expect(page.locator(f'#rows tr[data-key="{behind}"]')).to_be_attached()
         expect(page.locator(".live")).to_have_text("live")
         before = newest(service)
         page.evaluate(LISTEN)
@@ -55,6 +62,7 @@ def test_a_stream_that_is_cut_for_ten_seconds_has_no_gap_and_no_double(
         during = newest(service)
         missed = service.submit(name="came while nobody looked")
         page.wait_for_timeout(CUT_MS)
+        service.ask("POST", f"/v1/jobs/{behind}/cancel")
         service.ask("POST", f"/v1/jobs/{job}/cancel")
         service.until_state(job, "cancelled")
         service.until_state(missed, "succeeded")
@@ -65,5 +73,6 @@ def test_a_stream_that_is_cut_for_ten_seconds_has_no_gap_and_no_double(
         expect(page.locator(".live")).to_have_text("live")
         expect(row.locator(".dot")).to_have_text("cancelled")
         expect(page.locator(f'#rows tr[data-key="{missed}"] .dot')).to_have_text("succeeded")
+        expect(page.locator(f'#rows tr[data-key="{behind}"] .dot')).to_have_text("cancelled")
         until("all events", lambda: page.evaluate("seen.at(-1)") == newest(service))
         assert page.evaluate("seen") == kept(service, before)

@@ -145,10 +145,12 @@ function offer(items, problem = "no job of that name") {
 
 function showChosen() {
   keyed($("#chosen"), jobs, (job) => job.id, (job) => h("li", {},
-    h("span", { class: "swatch" }), h("a", { href: `/jobs/${job.id}` }, job.name), h("span", { class: "muted" }, `#${job.id}`),
-    h("button", { type: "button", class: "quiet", "aria-label": `Leave out ${job.name}`, onclick: () => choose(wanted().filter((id) => id !== job.id)) }, "×")),
+    h("span", { class: "swatch" }), h("a", { href: `/jobs/${job.id}` }), h("span", { class: "muted" }, `#${job.id}`),
+    h("button", { type: "button", class: "quiet", onclick: () => choose(wanted().filter((id) => id !== job.id)) }, "×")),
   (element, job) => {
     $(".swatch", element).style.background = colour(jobs.indexOf(job));
+    say($("a", element), job.name);
+    $("button", element).setAttribute("aria-label", `Leave out ${job.name}`);
   });
   search.disabled = jobs.length >= MOST;
   search.placeholder = jobs.length >= MOST ? "five at most" : "add a job: name or number";

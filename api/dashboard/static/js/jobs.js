@@ -76,19 +76,21 @@ addEventListener("popstate", () => {
 // --- loading ------------------------------------------------------------------------------------------------------
 let asked = 0;
 let loaded = null; // the filters of what is shown; null: nothing is yet
-let isStale = false; // events were missed: of what is behind the first page as well
+let isStale = false; // events were missed: what is behind the first page may be of long ago
 
 /** The first page again; what was loaded behind it stays, and is kept up to date by events. */
 async function load() {
   const number = ++asked;
   const filter = query(wanted());
-  const limit = isStale ? Math.max(PAGE, Math.min(shown.length, MOST)) : PAGE;
+  const wasStale = isStale;
+  const limit = wasStale ? Math.max(PAGE, Math.min(shown.length, MOST)) : PAGE;
   try {
     const [found, queue] = await Promise.all([get(`/v1/jobs${query({ ...wanted(), limit })}`), get("/v1/queue?limit=1")]);
     if (number !== asked) return; // the filters have changed meanwhile
-    const older = filter === loaded && found.next ? behind(found.items) : [];
+    const older = !wasStale && filter === loaded && found.next ? behind(found.items) : [];
     if (!older.length) next = found.next;
-    [shown, loaded, isStale] = [[...found.items, ...older], filter, false];
+    [shown, loaded] = [[...found.items, ...older], filter];
+    if (wasStale) isStale = false;
     showCounts(queue);
     $("#problem").hidden = true;
     show();
@@ -274,6 +276,7 @@ listen(({ kind, job, data }) => {
   if (kind === "reset") isStale = true;
   else if (kind === "progress") change(job, { progress: data });
   else if (kind === "job") change(job, data);
+  else if (kind === "state") change(job, { state: data.state }); // replayed after a cut, also of who is behind the first page
   else if (kind === "queue") {
     showCounts(data);
     for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });

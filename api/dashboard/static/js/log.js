@@ -113,10 +113,10 @@ export function start(root, { id, state }) {
     }
   }
 
-  /** Who follows the newest attempt goes on with the next. Who has chosen an earlier one, or reads further up, stays. */
+  /** Who follows the newest attempt goes on with the next. Who has chosen an earlier one, or reads a line, stays. */
   function goOn() {
     options();
-    const isDue = last() > newest && number() === newest && follow.checked;
+    const isDue = last() > newest && number() === newest && follow.checked && view.marked === null;
     newest = last();
     if (!isDue) return false;
     attempt.value = String(newest);
@@ -187,8 +187,10 @@ export function start(root, { id, state }) {
   async function jumpToTrouble() {
     try {
       await opening;
-      const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: number() })}`);
+      const of = number();
+      const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: of })}`);
       await tail(); // these lines may be newer than what is here
+      if (of !== number()) return;
       view.fatal(found.lines.map((one) => one.line));
       if (found.lines.length) view.jump(found.lines[0].line);
       else view.toEnd();

@@ -53,7 +53,7 @@ export function start(root, { id, state }) {
 
   /** The newest evaluation gives way to the next, unless somebody is among its pictures. */
   function isFollowed() {
-    const isAmongPictures = scrollY > 0 && withPictures.getBoundingClientRect().top < innerHeight / 2;
+    const isAmongPictures = !withPictures.hidden && scrollY > 0 && withPictures.getBoundingClientRect().top < innerHeight / 2;
     return newest === null || (Number(select.value) === newest && !isAmongPictures);
   }
 

@@ -68,6 +68,10 @@ export function edit(element, field, state, reload) {
     element.replaceChildren(...former);
     $("[data-edit]", element)?.focus();
   };
+  const leave = () => {
+    close();
+    reload(); // what came meanwhile was not shown
+  };
   const send = () => patch(`/v1/jobs/${state.job.id}`, { [field]: read(input.value) }, { headers: { "If-Match": `"${before.version}"` } });
   /** False: somebody else has edited the same. The version grows with whatever happens to the job, also while it is sent. */
   async function saved(tries = 3) {
@@ -95,9 +99,9 @@ export function edit(element, field, state, reload) {
       say(error, problem.errors[0]?.message ?? problem.message);
     }
   }, onkeydown: (event) => {
-    if (event.key === "Escape") close();
+    if (event.key === "Escape") leave();
     else if (event.key === "Enter" && event.ctrlKey) form.requestSubmit();
-  } }, input, h("button", { class: "primary" }, "Save"), h("button", { type: "button", onclick: close }, "Cancel"), error);
+  } }, input, h("button", { class: "primary" }, "Save"), h("button", { type: "button", onclick: leave }, "Cancel"), error);
   element.classList.add("editing");
   element.replaceChildren(form);
   input.focus();
