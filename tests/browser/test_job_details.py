@@ -98,6 +98,13 @@ def test_what_was_typed_is_saved_though_something_else_of_the_job_has_changed(
     assert service.job(job)["notes"] == "a long thought"
     assert service.job(job)["name"] == "second name"
 
+    page.get_by_role("button", name="Edit notes").click()
+    service.ask("PATCH", f"/v1/jobs/{job}", {"notes": "somebody else's"})
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Somebody changed it to")).to_be_visible()
+    page.get_by_role("button", name="Cancel", exact=True).last.click()
+    expect(page.locator("#facts .notes")).to_contain_text("somebody else's")
+
 
 def test_who_may_not_change_a_job_is_offered_nothing_to_change_it(service: Service, open_tab: Tab) -> None:
     job = service.finished()

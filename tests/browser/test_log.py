@@ -61,7 +61,7 @@ def test_what_was_printed_while_nobody_looked_is_there_and_found(service: Servic
     expect(count).to_have_text("")
 
 
-def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_chose_another_stays(
+def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_reads_a_line_or_chose_another_stays(
     service: Service, open_tab: Tab
 ) -> None:
     job = service.made(state="paused", attempts=1)
@@ -72,9 +72,15 @@ def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_chose_anot
     service.try_again(job, 2)
     expect(chosen).to_have_value("2")
     expect(page.get_by_role("log")).to_contain_text("Ran OUT of memory")
-    chosen.select_option("1")
+    page.get_by_label("Search the log").fill("out of memory")
+    page.keyboard.press("Enter")
+    expect(page.locator(".log .hit")).to_be_visible()
     service.try_again(job, 3)
     expect(chosen.locator("option")).to_have_count(3)
+    expect(chosen).to_have_value("2")  # he reads why it ended
+    chosen.select_option("1")
+    service.try_again(job, 4)
+    expect(chosen.locator("option")).to_have_count(4)
     expect(chosen).to_have_value("1")
 
 
