@@ -1,6 +1,6 @@
 """How long the api takes to answer with few jobs and with many, and what event streams cost the database.
 
-    python benchmarks/api_load.py            # fills a million jobs first, about 7 minutes; 12 GB of disk
+    python benchmarks/api_load.py            # fills a million jobs first, about 6 minutes; 12 GB of disk
     python benchmarks/api_load.py --quick    # about two minutes: does it work?
 
 For each size there is a database filled by `many_jobs.py` and an api process as the launcher starts it, asked over

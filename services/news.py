@@ -87,7 +87,18 @@ class Watch:
         return self._tail.start()
 
     def look(self) -> list[News]:
-        """In the order in which it is to be told. One query where nothing is due, five where nothing is new."""
+        """In the order in which it is to be told. One query where nothing is due, five where nothing is new.
+
+        Where the database goes away in the middle of it, the next look tells what this one would have.
+        """
+        known = dict(self._known)
+        try:
+            return self._look()
+        except BaseException:
+            self._known = known
+            raise
+
+    def _look(self) -> list[News]:
         self._unsaid += [of_event(event, owner_id) for event, owner_id in self._tail.read()]
         is_due = self._clock() >= self._next_live
         if not self._unsaid and not is_due:

@@ -159,6 +159,20 @@ def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monke
             assert watch.look() == []
 
 
+def test_what_a_look_that_failed_has_found_is_told_by_the_next(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(service.store, service.settings, live_every_s=0.0)
+    watch.start()
+    watch.look()
+    service.job()
+    with monkeypatch.context() as patch:
+        patch.setattr(watch, "_devices", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            watch.look()
+    assert [news.kind for news in watch.look()] == ["submitted", "job", "queue"]
+
+
 def test_where_jobs_are_private_each_is_told_his_own_places(service_on_each: Service) -> None:
     service = service_on_each
     object.__setattr__(service.settings, "private_jobs", True)

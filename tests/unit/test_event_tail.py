@@ -71,6 +71,15 @@ def two_jobs(several: Desk) -> tuple[int, int]:
     return several.submit(), several.submit()
 
 
+def skip_a_number(desk: Desk, one: int, other: int) -> None:
+    """A transaction that came to nothing had it; "after it" has the next."""
+    with desk.store.transaction() as undone:
+        write(undone, one, "never")
+        undone.rollback()
+    with desk.store.transaction() as session:
+        write(session, other, "after it")
+
+
 def test_a_smaller_number_that_is_committed_later_is_told_first(several: Desk, two_jobs: tuple[int, int]) -> None:
     tail = EventTail(several.store)
     tail.start()
@@ -90,11 +99,7 @@ def test_a_smaller_number_that_is_committed_later_is_told_first(several: Desk, t
 def test_a_number_that_never_comes_holds_nothing_up(several: Desk, two_jobs: tuple[int, int]) -> None:
     tail = EventTail(several.store)
     tail.start()
-    with several.store.transaction() as undone:
-        write(undone, two_jobs[0], "never")
-        undone.rollback()
-    with several.store.transaction() as session:
-        write(session, two_jobs[1], "after it")
+    skip_a_number(several, *two_jobs)
     assert messages(tail) + messages(tail) == ["after it"]
 
 
@@ -105,11 +110,7 @@ def test_a_database_that_goes_away_in_the_middle_of_a_look_loses_nothing(
     tail.start()
     with several.store.transaction() as session:
         write(session, two_jobs[0], "first")
-    with several.store.transaction() as undone:
-        write(undone, two_jobs[0], "never")
-        undone.rollback()
-    with several.store.transaction() as session:
-        write(session, two_jobs[1], "after it")
+    skip_a_number(several, *two_jobs)
     with monkeypatch.context() as patch:
         patch.setattr(events, "ticket", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
