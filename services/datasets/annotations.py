@@ -4,7 +4,6 @@ That API trains on what it is given: a box of a class it does not know is droppe
 of the wrong kind ends the training. So each is looked for here, with the field and the remedy named.
 """
 
-import difflib
 import io
 import math
 import struct
@@ -16,6 +15,7 @@ from PIL import Image
 
 from services.datasets.examples import Feature
 from services.datasets.label_map import LabelMap
+from services.domain.suggestions import close_names
 
 __all__ = ["MAX_PIXELS", "Annotated", "examine"]
 
@@ -187,7 +187,7 @@ def _classes(values: Mapping[str, list[Any]], labels: LabelMap, found: Annotated
 
 
 def _remedy(unknown: str, labels: LabelMap) -> str:
-    close = difflib.get_close_matches(unknown, labels.ids, n=1)
+    close = close_names(unknown, labels.ids)
     return f"did you mean {close[0]!r}?" if close else "add it there, or remove these objects"
 
 

@@ -1,9 +1,9 @@
 """The datasets that jobs may name: folders below one root."""
 
-import difflib
 from pathlib import Path
 
 from services.datasets.dataset import MANIFEST_FILE, Dataset
+from services.domain.suggestions import close_names
 from services.domain.tfrecord import DatasetError
 
 __all__ = ["find", "names"]
@@ -20,7 +20,7 @@ def find(root: Path, name: str) -> Dataset:
     """The dataset of that name; raises DatasetError, with the names there are where there is none."""
     known = names(root)
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
+        close = close_names(name, known)
         hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known) or 'none'}"
         raise DatasetError("dataset_missing", f"there is no dataset called {name!r}; {hint}")
     return Dataset.load(root / name)

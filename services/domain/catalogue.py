@@ -3,13 +3,14 @@
 Facts only; how a model becomes a configuration is `pipeline_config.template`'s business.
 """
 
-import difflib
 import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+from services.domain.suggestions import close_names
 
 ImageSize = tuple[int, int]  # height, width
 
@@ -26,7 +27,7 @@ class UnknownModel(LookupError):
     code = "unknown_model"
 
     def __init__(self, name: str) -> None:
-        close = difflib.get_close_matches(name, MODELS, n=3, cutoff=0.5)
+        close = close_names(name, MODELS, most=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(close)}?" if close else "."
         super().__init__(f"model: no model is called {name!r}{hint} The models are {', '.join(MODELS)}.")
 

@@ -1,6 +1,5 @@
 """pipeline.config as text: parsing with the real schema, writing, and keeping the owner's comments."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -11,6 +10,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from services.domain.pipeline_config import messages
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.scan import Scan, scan
+from services.domain.suggestions import close_names
 
 Config: TypeAlias = Any  # object_detection.protos.TrainEvalPipelineConfig, built at run time
 
@@ -132,7 +132,7 @@ def _say(reason: str, path: str, found: Scan, word: str) -> str:
 def _unknown_field(name: str, block: str) -> str:
     message = message_at(block)
     known = [field.name for field in message.fields] if message is not None else []
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    close = close_names(name, known, most=3)
     if close:
         return f"no such field; did you mean {' or '.join(close)}?"
     elsewhere = [path for path in _paths(empty().DESCRIPTOR, "", 4) if path.rpartition(".")[2] == name][:2]
