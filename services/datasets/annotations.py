@@ -15,7 +15,7 @@ from PIL import Image
 
 from services.datasets.examples import Feature
 from services.datasets.label_map import LabelMap
-from services.domain.suggestions import close_names
+from services.domain.suggestions import close_names, shortened
 
 __all__ = ["MAX_PIXELS", "Annotated", "examine"]
 
@@ -173,7 +173,7 @@ def _classes(values: Mapping[str, list[Any]], labels: LabelMap, found: Annotated
     unnamed = next((number for number in numbers if number not in labels.names), None)
     if unknown is not None:
         found.problems.append(
-            f"image/object/class/text: {unknown!r} is not in the label map; {_remedy(unknown, labels)}"
+            f"image/object/class/text: {shortened(unknown)!r} is not in the label map; {_remedy(unknown, labels)}"
         )
     elif not texts and unnamed is not None:
         known = f"1 to {labels.num_classes}" if len(labels.names) == labels.num_classes else "those it names"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from services.datasets.dataset import MANIFEST_FILE, Dataset
-from services.domain.suggestions import close_names
+from services.domain.suggestions import close_names, shortened
 from services.domain.tfrecord import DatasetError
 
 __all__ = ["find", "names"]
@@ -22,5 +22,5 @@ def find(root: Path, name: str) -> Dataset:
     if name not in known:
         close = close_names(name, known)
         hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known) or 'none'}"
-        raise DatasetError("dataset_missing", f"there is no dataset called {name!r}; {hint}")
+        raise DatasetError("dataset_missing", f"there is no dataset called {shortened(name)!r}; {hint}")
     return Dataset.load(root / name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from services.domain.suggestions import close_names
+from services.domain.suggestions import close_names, shortened
 
 ImageSize = tuple[int, int]  # height, width
 
@@ -29,7 +29,7 @@ class UnknownModel(LookupError):
     def __init__(self, name: str) -> None:
         close = close_names(name, MODELS, most=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(close)}?" if close else "."
-        super().__init__(f"model: no model is called {name!r}{hint} The models are {', '.join(MODELS)}.")
+        super().__init__(f"model: no model is called {shortened(name)!r}{hint} The models are {', '.join(MODELS)}.")
 
     def __str__(self) -> str:  # KeyError's relatives quote their message
         return str(self.args[0])

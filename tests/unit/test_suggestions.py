@@ -1,24 +1,55 @@
 import difflib
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
-from services.domain.suggestions import close_names
+from services.domain.suggestions import LONGEST, close_names, shortened
+
+ROOT = Path(__file__).parents[2]
 
 
-def test_the_names_that_resemble_a_misspelt_one_come_best_first() -> None:
-    known = ["steps", "batch_size", "step", "epochs"]
-    assert close_names("stepz", known, most=2) == ["step", "steps"]
-    assert close_names("zzzz", known) == []
+def test_a_slip_finds_the_name_that_was_meant() -> None:
+    known = ["traffic_light", "traffic_cone", "person", "bicycle"]
+    assert close_names("trafic_cone", known) == ["traffic_cone"]
+    assert close_names("traffic_ligth", known, most=2) == ["traffic_light", "traffic_cone"]
+    assert close_names("giraffe", known) == []
+    assert close_names("", known) == []
 
 
-def test_long_names_are_not_compared_and_of_many_names_only_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared: list[tuple[str, list[str]]] = []
+def test_the_name_that_was_meant_is_found_among_many() -> None:
+    known = [f"class number {number}" for number in range(1500)] + ["stop sign"]
+    assert close_names("stop sing", known) == ["stop sign"]
 
-    def note(word: str, possibilities: object, *_: object) -> list[str]:
-        compared.append((word, list(possibilities)))  # type: ignore[call-overload]
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("a" * 20_000, ["a" * 20_000, "a" * 40]),
+        ("a" * LONGEST, ["a" * 20_000, "a" * LONGEST]),
+        ("ab" * (LONGEST // 2), ["ba" * (LONGEST // 2)] * 10_000),
+    ],
+)
+def test_what_is_compared_is_short_and_little(name: str, known: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, str]] = []
+
+    def count(word: str, possibilities: Iterable[str], n: int, cutoff: float) -> list[str]:
+        compared.extend((word, other) for other in possibilities)
         return []
 
-    monkeypatch.setattr(difflib, "get_close_matches", note)
-    close_names("a" * 20_000, ["a"])
-    close_names("a", ["a" * 20_000, *("b" for _ in range(10_000))])
-    assert compared == [("a", ["b"] * 500)]
+    monkeypatch.setattr(difflib, "get_close_matches", count)
+    close_names(name, known)
+    assert len(compared) <= 40
+    assert all(len(word) <= LONGEST and len(other) <= LONGEST for word, other in compared)
+
+
+def test_names_are_compared_nowhere_else() -> None:
+    """difflib on strings of a sender's choosing takes minutes."""
+    folders = ("api", "services", "worker", "launcher")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py") if "difflib" in file.read_text()]
+    assert [str(file.relative_to(ROOT)) for file in files] == ["services/domain/suggestions.py"]
+
+
+def test_a_long_name_is_quoted_short() -> None:
+    assert shortened("cat") == "cat"
+    assert shortened("c" * 20_000) == "c" * (LONGEST - 1) + "…"
