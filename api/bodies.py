@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from services.accounts import NAME as USER_NAME
+from api import patterns
 from services.domain.policy import MAX_ATTEMPTS
 from services.users import passwords
 
@@ -24,12 +24,11 @@ __all__ = [
 _COUNT = 2**31 - 1
 _PRIORITY = "higher goes first; above 0 only admins may go"
 
-# Neither database keeps a NUL in a text, and a name is one line.
-Text = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]
-Line = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=r"^[^\x00]*$")]
-Url = Annotated[str, StringConstraints(min_length=8, max_length=2048, pattern=r"^https?://[\x21-\x7e]+$")]
+Text = Annotated[str, StringConstraints(max_length=10_000, pattern=patterns.NO_NUL)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=patterns.ONE_LINE)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=patterns.NAME)]
+ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=patterns.NO_NUL)]
+Url = Annotated[str, StringConstraints(min_length=8, max_length=2048, pattern=patterns.URL)]
 MessageKind = Literal["job.succeeded", "job.failed", "job.replanned"]
 
 
@@ -61,6 +60,11 @@ class Body(BaseModel):
 
 class TrainBody(Body):
     steps: Annotated[int, Field(ge=1, le=_COUNT)] | None = Field(default=None, examples=[2000])
+    epochs: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="instead of steps: how often each training image is seen; turned into steps by the batch size",
+        examples=[None],
+    )
     batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = Field(default=None, examples=[8])
     learning_rate: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] | None = Field(
         default=None, examples=[0.01]
@@ -70,6 +74,12 @@ class TrainBody(Body):
         description="how often, the last time at the end; left out: up to ten times, 200 steps apart or more",
         examples=[10],
     )
+
+    @model_validator(mode="after")
+    def _has_one_length(self) -> Self:
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError("send steps or epochs, not both")
+        return self
 
 
 class PolicyBody(Body):
@@ -81,7 +91,7 @@ class PolicyBody(Body):
     )
     min_batch_size: int = Field(default=1, ge=1, le=_COUNT)
     min_image_size: int = Field(default=256, ge=1, le=_COUNT, description="of the shorter side")
-    min_backbone: Annotated[str, StringConstraints(max_length=64, pattern=r"^[^\x00]*$")] | None = Field(
+    min_backbone: Annotated[str, StringConstraints(max_length=64, pattern=patterns.NO_NUL)] | None = Field(
         default=None, description="a backbone or a model that the job may not go below", examples=[None]
     )
     max_attempts: int = Field(default=6, ge=1, le=MAX_ATTEMPTS)
@@ -173,7 +183,7 @@ class EditBody(Body):
 
 
 class TokenBody(Body):
-    name: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")] = Field(
+    name: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=patterns.ONE_LINE)] = Field(
         description="to tell it from others", examples=["laptop"]
     )
     scopes: Annotated[
@@ -203,7 +213,7 @@ class LoginBody(Body):
         },
     )
 
-    user: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[^\x00]*$")] = Field(
+    user: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=patterns.NO_NUL)] = Field(
         default="", json_schema_extra=_without_default
     )
     password: Secret = Field(default="", json_schema_extra=_without_default)
@@ -230,7 +240,7 @@ RoleName = Literal["viewer", "member", "admin"]
 
 
 class UserBody(Body):
-    name: Annotated[str, StringConstraints(pattern=f"^{USER_NAME.pattern}$")] = Field(examples=["anna"])
+    name: Annotated[str, StringConstraints(pattern=patterns.USER)] = Field(examples=["anna"])
     role: RoleName = Field(default="member", description="a viewer looks, a member has jobs, an admin may do all")
     password: Password | None = Field(default=None, examples=["correct horse battery staple"])
     limits: LimitsBody | None = None

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
+from api import patterns
 from api.rate import Logins, Rate
 from services.accounts import Principal
 from services.errors import Fault, Invalid, Unauthenticated
@@ -61,7 +62,7 @@ IdempotencyKey = Annotated[
     Header(
         min_length=1,
         max_length=128,
-        pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$",
+        pattern=patterns.KEY,
         description="The same key and request again give the same answer, and nothing happens twice.",
     ),
 ]

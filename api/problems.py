@@ -18,9 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from api.dashboard import pages
+from api.field_faults import counted, faults_of
 from services.domain.states import WrongState
 from services.errors import Conflict, DownshiftError, Fault, Invalid, TooFast
 from services.health import DATABASE_AWAY
+from services.preparation import steps_per_epoch
 
 __all__ = ["MEDIA_TYPE", "Problem", "documented", "handle_all", "problem", "problem_of", "schemas"]
 
@@ -165,18 +167,19 @@ def _not_valid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(item["type"] == "json_invalid" for item in found):
-        return problem(request.scope, "bad_json", f"the body cannot be read: {found[0]['ctx']['error']}")
-    faults = [Fault(_field(item["loc"]), str(item["msg"]).removeprefix("Value error, ")) for item in found]
+        return problem(request.scope, "bad_json", f"the body is not valid JSON: {found[0]['ctx']['error']}")
+    body = getattr(request.scope.get("route"), "body_field", None)
+    faults = faults_of(found, body.field_info.annotation if body else None, _epoch(request, error.body))
     detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:3])
     return problem(request.scope, "invalid", detail, faults=faults)
 
 
-def _field(location: Sequence[int | str]) -> str:
-    """`train.steps` rather than body, train, steps: the reader knows where the body is."""
-    parts = [str(part) for part in location]
-    if len(parts) > 1 and parts[0] in ("body", "query", "path", "header"):
-        parts = parts[1:]
-    return ".".join(parts)
+def _epoch(request: Request, body: Any) -> str:
+    """How long an epoch of the dataset in the body is, as a clause; "" where that is not known."""
+    if not isinstance(body, dict):
+        return ""
+    steps = steps_per_epoch(request.app.state.context.settings, body)
+    return f" (one epoch of {body['dataset']} is {counted(steps, 'step')})" if steps else ""
 
 
 def _by_framework(request: Request, error: Exception) -> Response:

@@ -24,6 +24,7 @@ __all__ = ["cancel", "clone", "edit", "pause", "resume"]
 
 _GONE = datetime.timedelta(minutes=10)  # since a lease ended: its host is away, not slow
 _EDITABLE = frozenset({"name", "notes", "priority"})
+_LENGTHS = ("steps", "epochs")  # of `train`: a request has one of them
 
 
 def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
@@ -111,11 +112,17 @@ def clone(
             copy["priority"] = quota.USUAL_PRIORITY
         for name, value in changes.items():
             inner = copy.get(name)
-            copy[name] = {**inner, **value} if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+            copy[name] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
         return copy
 
     key = Key.of(principal, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
     return submission.submit_once(store, settings, principal, key, request)
+
+
+def _merged(inner: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A new length replaces the old one, whichever of the two ways it is given in."""
+    given = [name for name in _LENGTHS if changes.get(name) is not None]
+    return {**{name: value for name, value in inner.items() if not given or name not in _LENGTHS}, **changes}
 
 
 def edit(

@@ -1,6 +1,7 @@
 """A request for a job, checked as a whole before anything is written. Every fault is named with its field."""
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from services.domain.tfrecord import DatasetError
 from services.errors import Fault, Invalid
 from services.settings import Settings
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "prepare", "steps_per_epoch"]
 
 _MB = 2**20
 # Only to see that the readers can be set; the worker sizes them to its own host.
@@ -51,8 +52,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     with _noting(faults, "pipeline_config" if request.get("pipeline_config") else "train"):
         base, asked = _asked(request, dataset)
         composition.compose(base, asked, dataset, host_memory_mb=_ANY_HOST_MEMORY_MB)
-        if asked.steps > settings.max_steps:
-            faults.append(Fault("train.steps", f"at most {settings.max_steps}, got {asked.steps}"))
+        faults.extend(_too_long(settings, request, asked))
     if not faults:
         with _noting(faults):
             policy.check(catalogue.get(asked.model))
@@ -63,14 +63,46 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory)
 
 
+def steps_per_epoch(settings: Settings, request: Mapping[str, Any]) -> int | None:
+    """Of a request that may be wrong elsewhere; None where its dataset or its batch size cannot be told."""
+    train = request.get("train")
+    batch = train.get("batch_size") if isinstance(train, Mapping) else None
+    try:
+        if batch is None:
+            batch = catalogue.get(str(request.get("model"))).batch_size
+        dataset = library.find(settings.datasets_dir, str(request.get("dataset")))
+    except (DatasetError, catalogue.UnknownModel):
+        return None
+    return _steps({"epochs": 1}, dataset, batch) if isinstance(batch, int) and batch > 0 else None
+
+
+def _steps(train: Mapping[str, Any], dataset: Dataset, batch_size: int) -> int | None:
+    """The job's length; None where the request says nothing about it."""
+    epochs: float | None = train.get("epochs")
+    return train.get("steps") if epochs is None else max(1, math.ceil(epochs * dataset.records / batch_size))
+
+
+def _too_long(settings: Settings, request: Mapping[str, Any], asked: Plan) -> Iterator[Fault]:
+    if asked.steps <= settings.max_steps:
+        return
+    epochs = (request.get("train") or {}).get("epochs")
+    if epochs is None:
+        yield Fault("train.steps", f"must be at most {settings.max_steps:,}, got {asked.steps:,}")
+    else:
+        batch = f"at a batch size of {asked.batch_size}"
+        steps = f"{asked.steps:,} steps {batch}, and at most {settings.max_steps:,} are allowed"
+        yield Fault("train.epochs", f"{epochs:,} epochs of {request['dataset']} are {steps}")
+
+
 def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     """The configuration and the plan that the request asks for, before anybody shrinks anything."""
     train = request.get("train") or {}
     size = tuple(request["image_size"]) if request.get("image_size") else None
     if not request.get("pipeline_config"):
-        config = catalogue.get(request["model"]).pipeline_config(
-            dataset.num_classes, size, train.get("batch_size"), train.get("steps"), train.get("learning_rate")
-        )
+        model = catalogue.get(request["model"])
+        batch = train.get("batch_size")
+        steps = _steps(train, dataset, batch or model.batch_size)
+        config = model.pipeline_config(dataset.num_classes, size, batch, steps, train.get("learning_rate"))
         return config, pipeline_config.plan_of(config)
     config, _ = pipeline_config.without_paths(pipeline_config.parse(request["pipeline_config"]))
     config = composition.with_dataset(config, dataset, _ANY_HOST_MEMORY_MB)
@@ -81,7 +113,7 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     if train.get("batch_size"):
         plan = plan.with_batch(train["batch_size"], train["batch_size"])
     wishes: dict[str, Any] = {
-        "steps": train.get("steps"),
+        "steps": _steps(train, dataset, plan.batch_size),
         "learning_rate": train.get("learning_rate"),
         "image_size": size,
     }

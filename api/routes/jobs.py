@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from api import cursors, etags
+from api import cursors, etags, patterns
 from api.answers import Estimate, Job, Jobs
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
@@ -38,8 +38,8 @@ def list_jobs(
     here: Here,
     caller: Caller,
     state: Annotated[list[State] | None, Query(max_length=len(State), description="repeat it for several")] = None,
-    owner: Annotated[str | None, Query(max_length=64, pattern=r"^[^\x00]*$")] = None,
-    q: Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$", description="a part of the name")] = None,
+    owner: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL)] = None,
+    q: Annotated[str | None, Query(max_length=128, pattern=patterns.NO_NUL, description="a part of the name")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
 ) -> Any:

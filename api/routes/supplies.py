@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from api import patterns
 from api.answers import Checkpoint, Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
 from api.bodies import Name
 from api.body_limit import ARCHIVES
@@ -135,8 +136,8 @@ def list_devices(here: Here, caller: Caller) -> Any:
 
 @router.get("/devices/{host}/{key}/history", response_model=DeviceHistory, responses=documented(404))
 def show_history(
-    host: Annotated[str, Path(max_length=64, pattern=r"^[^\x00]*$", examples=["box"])],
-    key: Annotated[str, Path(max_length=32, pattern=r"^[^\x00]*$", examples=["gpu-0"])],
+    host: Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=["box"])],
+    key: Annotated[str, Path(max_length=32, pattern=patterns.NO_NUL, examples=["gpu-0"])],
     here: Here,
     caller: Caller,
     hours: Annotated[int, Query(ge=1, le=device_history.KEPT_HOURS)] = 6,

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api import cursors, etags
+from api import cursors, etags, patterns
 from api.answers import Audit, User, Users
 from api.bodies import OwnPasswordBody, UserBody, UserChangeBody
 from api.context import Caller, Here, IdempotencyKey
@@ -16,7 +16,7 @@ from services.domain.limits import Limits
 from services.users import directory
 
 router = APIRouter(tags=["users"])
-UserName = Annotated[str, Path(max_length=64, pattern=r"^[^\x00]*$", examples=["anna"])]
+UserName = Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=["anna"])]
 
 
 @router.get("/users", response_model=Users)
@@ -76,7 +76,7 @@ def read_audit(
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
-    user: Annotated[str | None, Query(max_length=64, pattern=r"^[^\x00]*$", description="who did it")] = None,
+    user: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="who did it")] = None,
     kind: Annotated[
         Literal["checkpoint", "dataset", "job", "session", "token", "user", "webhook"] | None,
         Query(description="what it was done to"),

@@ -73,7 +73,7 @@ WRONG_BODIES: list[tuple[Any, str]] = [
     ({**BODY, "train": {"steps": 0}}, "train.steps"),
     ({**BODY, "train": {"steps": "5"}}, "train.steps"),
     ({**BODY, "train": {"steps": 10**30}}, "train.steps"),
-    ({**BODY, "train": {"epochs": 3}}, "train.epochs"),
+    ({**BODY, "train": {"epoch": 3}}, "train.epoch"),
     ({**BODY, "train": {"evaluations": 0}}, "train.evaluations"),
     ({**BODY, "train": {"batch_size": True}}, "train.batch_size"),
     ({**BODY, "image_size": [256]}, "image_size"),

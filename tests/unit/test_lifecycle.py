@@ -1,10 +1,11 @@
 """What people do to their jobs, who may, and when it is too late."""
 
+import math
 from typing import Any
 
 import pytest
 
-from services import estimate, lifecycle, submission
+from services import estimate, lifecycle, materials, submission
 from services.accounts import Principal, Role, Scope
 from services.domain.contract import Reason
 from services.domain.states import FINAL, State, Stop, WrongState
@@ -163,6 +164,19 @@ def test_changes_are_merged_one_level_deep(desk: Desk) -> None:
     assert (copy.policy["max_attempts"], copy.policy["min_batch_size"]) == (5, 2)
     assert copy.asked["image_size"] == [512, 512]
     assert desk.job(job.id).request == job.request
+
+
+def test_a_length_in_epochs_replaces_one_in_steps_and_back(desk: Desk) -> None:
+    job = desk.job(desk.submit())  # 10 steps of 8 images
+    by_epochs = clone(desk, job.id, train={"epochs": 6})
+    images = next(one["images"] for one in materials.list_datasets(desk.settings) if one["name"] == "shapes")
+    assert by_epochs.request["train"] == {"epochs": 6, "batch_size": 8}
+    assert by_epochs.steps == math.ceil(6 * images / 8)
+    smaller = clone(desk, by_epochs.id, train={"batch_size": 4})
+    assert smaller.steps == math.ceil(6 * images / 4)
+    by_steps = clone(desk, by_epochs.id, train={"steps": 7})
+    assert by_steps.request["train"] == {"steps": 7, "batch_size": 8}
+    assert by_steps.steps == 7
 
 
 def test_a_clone_is_checked_like_any_request(desk: Desk) -> None:

@@ -1,10 +1,12 @@
 """A request is checked as a whole: every fault by the field it is in, and nothing of a user's paths survives."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from services.datasets import library
 from services.domain import catalogue, pipeline_config
 from services.errors import Invalid
 from services.preparation import Prepared, prepare
@@ -46,6 +48,20 @@ def test_what_is_left_out_is_the_models_own(settings: Settings) -> None:
     asked = prepare(settings, {"dataset": "shapes", "model": "faster_rcnn_resnet50_fpn"}).asked
     model = catalogue.get("faster_rcnn_resnet50_fpn")
     assert (asked.batch_size, asked.steps) == (model.batch_size, model.steps)
+
+
+def test_epochs_become_steps_by_the_batch_that_is_used(settings: Settings) -> None:
+    images = library.find(settings.datasets_dir, "shapes").records
+    assert prepared(settings, train={"epochs": 3, "batch_size": 2}).asked.steps == math.ceil(3 * images / 2)
+    usual = catalogue.get("efficientdet_d0").batch_size
+    assert prepared(settings, train={"epochs": 40}).asked.steps == math.ceil(40 * images / usual)
+    assert prepared(settings, train={"epochs": 0.001}).asked.steps == 1
+    of_config = {"model": None, "image_size": None, "pipeline_config": own()}
+    assert prepared(settings, **of_config, train={"epochs": 40}).asked.steps == math.ceil(40 * images / 16)
+    both = prepared(settings, **of_config, train={"epochs": 40, "batch_size": 4})
+    assert both.asked.steps == math.ceil(40 * images / 4)
+    with pytest.raises(Invalid, match=r"train\.epochs: 20,000,000 epochs of shapes are .* steps at a batch size of 1"):
+        prepared(settings, train={"epochs": 20_000_000, "batch_size": 1})
 
 
 @pytest.mark.parametrize(

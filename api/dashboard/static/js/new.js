@@ -36,6 +36,7 @@ async function start() {
     if (!datasets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
     if (former) {
       say($("#title"), `New job, from #${clone}`);
+      if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
       fillFrom(former);
     } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") });
     restore();
