@@ -5,6 +5,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
+from services.domain.sizes import in_mb
 
 __all__ = ["ARCHIVES", "BodyLimit"]
 
@@ -17,8 +18,11 @@ class BodyLimit:
 
     def __init__(self, app: ASGIApp, max_kb: int, max_upload_mb: int) -> None:
         self._app = app
-        self._json = (max_kb * 1024, f"a body has at most {max_kb} KB here")
-        self._archive = (max_upload_mb * 1024**2, f"an archive has at most {max_upload_mb} MB here")
+        self._json = (max_kb * 1024, f"a body has at most {in_mb(max_kb * 1024)} here")
+        self._archive = (
+            max_upload_mb * 1024**2,
+            f"an archive has at most {in_mb(max_upload_mb * 1024**2)} here",
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

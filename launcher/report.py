@@ -5,6 +5,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from services.domain.sizes import in_mb
+
 __all__ = [
     "attempts_table",
     "changes",
@@ -25,8 +27,7 @@ _OUTCOMES = {"completed": "completed", "too_large": "out of memory: too large fo
 
 
 def memory(count: int | None) -> str:
-    """In GB of 2^30 bytes, as the planner's sentences have it."""
-    return "-" if count is None else f"{count / 2**30:.2f} GB"
+    return "-" if count is None else in_mb(count)
 
 
 def duration(seconds: float) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from services.domain.sizes import in_mb
+
 __all__ = ["ArchiveError", "TooMuch", "unpack"]
 
 _MOST_ENTRIES = 20_000
@@ -42,7 +44,7 @@ def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[st
             for entry in tar:
                 _check(entry)
                 if entry.offset_data + entry.size > most_bytes:  # with all headers until there
-                    raise TooMuch(f"holds more than {most_bytes // 2**20} MB")
+                    raise TooMuch(f"holds more than {in_mb(most_bytes)}")
                 name = PurePosixPath(entry.name).name
                 if entry.isfile() and is_wanted(name):
                     found.append(_copy(tar, entry, folder / name))

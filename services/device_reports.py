@@ -8,7 +8,7 @@ from typing import Any
 from services import device_history
 from services.clock import utc_now
 from services.domain.contract import DeviceKind
-from services.domain.memory import gigabytes
+from services.domain.sizes import in_mb
 from services.store import devices, leases
 from services.store.engine import Store
 from services.store.models import Device
@@ -72,7 +72,7 @@ def _update(device: Device, reading: Reported, leased: bool, now: datetime.datet
         return
     held = _held_by_nobody(reading) - device.baseline_bytes
     if held > _TOLERANCE_BYTES:
-        device.problem = f"{gigabytes(held)} are still held after the last job ended; waits until they are free"
+        device.problem = f"{in_mb(held)} are still held after the last job ended; waits until they are free"
     else:
         device.baseline_bytes = None
 

@@ -17,6 +17,7 @@ from services.accounts import Principal, Scope
 from services.archives import ArchiveError, TooMuch
 from services.clock import utc_now
 from services.datasets import importer
+from services.domain.sizes import in_mb
 from services.domain.tfrecord import DatasetError
 from services.errors import Conflict, Fault, Invalid, NoSpace
 from services.once import Done, Key
@@ -63,8 +64,8 @@ def _room(settings: Settings) -> int:
 
 
 def _full(settings: Settings) -> NoSpace:
-    free = shutil.disk_usage(settings.home).free
-    return NoSpace(f"the disk has {free // _MB} MB left, and {settings.min_free_disk_mb} MB are kept for training")
+    free, kept = shutil.disk_usage(settings.home).free, settings.min_free_disk_mb * _MB
+    return NoSpace(f"the disk has {in_mb(free)} left, and {in_mb(kept)} are kept for training")
 
 
 def add_dataset(

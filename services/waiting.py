@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from services import planning
-from services.domain.memory import gigabytes
+from services.domain.sizes import in_mb
 from services.neighbours import neighbours
 from services.planning import Room
 from services.store.models import Device
@@ -38,7 +38,7 @@ def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
     processes = next(device.processes for device in free if device.id == largest.device_id)
     holder = neighbours(processes, largest.name)
     return (
-        f"waits for a device with enough free memory: {largest.name} has {gigabytes(largest.free_bytes)} free"
+        f"waits for a device with enough free memory: {largest.name} has {in_mb(largest.free_bytes)} free"
         f"{', ' if holder else ''}{holder}"
     )
 
@@ -49,5 +49,5 @@ def for_repair(wanted: Iterable[Room]) -> str | None:
 
 
 def _named(room: Room) -> str:
-    size = f", {gigabytes(room.size_bytes)}" if room.size_bytes else ""
+    size = f", {in_mb(room.size_bytes)}" if room.size_bytes else ""
     return f"{room.name} ({room.device_id}{size})"

@@ -14,6 +14,7 @@ from celery.signals import worker_process_init
 from services import device_reports
 from services.device_reports import Reported
 from services.domain.contract import DeviceKind
+from services.domain.sizes import in_mb
 from services.queue import DISPATCH, make_celery
 from services.settings import Settings
 from services.store import devices as device_rows
@@ -107,10 +108,10 @@ class Worker:
 
     def _disk_problem(self) -> str | None:
         self.settings.home.mkdir(parents=True, exist_ok=True)
-        free_mb = shutil.disk_usage(self.settings.home).free // _MB
-        if free_mb >= self.settings.min_free_disk_mb:
+        free, least = shutil.disk_usage(self.settings.home).free, self.settings.min_free_disk_mb * _MB
+        if free >= least:
             return None
-        return f"the disk has {free_mb} MB left; training starts again at {self.settings.min_free_disk_mb} MB"
+        return f"the disk has {in_mb(free)} left; training starts again at {in_mb(least)}"
 
 
 def _reported(reading: DeviceReading, ours: set[int], held: str | None) -> Reported:

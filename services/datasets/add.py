@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 from services.datasets.importer import Keep, Progress, add
+from services.domain.sizes import in_mb
 from services.domain.tfrecord import DatasetError
 from services.settings import Settings, SettingsError
 
 __all__ = ["main"]
 
-_MB = 2**20
 _PROGRESS_S = 5.0
 
 
@@ -83,7 +83,7 @@ def _progress() -> Progress:
         nonlocal last
         if time.monotonic() - last >= _PROGRESS_S:
             last = time.monotonic()
-            print(f"{done // _MB} of {total // _MB} MB checked", flush=True)
+            print(f"{in_mb(done)} of {in_mb(total)} checked", flush=True)
 
     return tell
 

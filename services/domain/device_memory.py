@@ -9,6 +9,7 @@ from services.domain.findings import Case, Diagnosis, Finding
 from services.domain.growth import growth_of
 from services.domain.log_spellings import Mark
 from services.domain.log_story import Story
+from services.domain.sizes import in_mb
 
 __all__ = ["device_seen", "why_device_ran_out"]
 
@@ -58,9 +59,9 @@ def _measured(case: Case, numbers: Numbers) -> str | None:
     if not others or room is None:
         return None
     if own is None:
-        return f"{_mb(others)} at the end" if others >= _DISPLAY * room else None
+        return f"{in_mb(others)} at the end" if others >= _DISPLAY * room else None
     if own <= _USABLE * room and own + others > _USABLE * (case.limit or room):
-        return f"{_mb(others)} at the end, while this job needed {_mb(own)} of the {_mb(room)} that it was given"
+        return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of the {in_mb(room)} that it was given"
     return None
 
 
@@ -74,7 +75,7 @@ def _seen_at_start(case: Case, numbers: Numbers, seen: DeviceSeen) -> str | None
     if taken < (_NAMED if is_guess else _DISPLAY) * total:
         return None
     needed = numbers.needed or free + (numbers.requested or 0)
-    return f"{_mb(taken)} of {_mb(total)} were taken at the start" if needed <= _USABLE * total else None
+    return f"{in_mb(taken)} of {in_mb(total)} were taken at the start" if needed <= _USABLE * total else None
 
 
 def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
@@ -83,7 +84,11 @@ def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
     kept = numbers.peak if _is_async(numbers) else numbers.pool  # CUDA's pool does not give back what it once had
     others = seen.total - seen.free_at_end - max(numbers.in_use, kept or 0)
     fits = numbers.needed is None or numbers.needed <= _USABLE * seen.total
-    return f"{_mb(others)} of {_mb(seen.total)} are not this job's" if others > _DISPLAY * seen.total and fits else None
+    return (
+        f"{in_mb(others)} of {in_mb(seen.total)} are not this job's"
+        if others > _DISPLAY * seen.total and fits
+        else None
+    )
 
 
 def _not_given(story: Story, numbers: Numbers) -> str | None:
@@ -91,12 +96,12 @@ def _not_given(story: Story, numbers: Numbers) -> str | None:
     available = numbers.free if _is_async(numbers) else numbers.available  # without a pool all of it comes from there
     if available and numbers.requested and numbers.limit and not _is_slot(numbers):
         if available >= max(numbers.requested, _PROMISED * numbers.limit):
-            return f"{_mb(available)} under this job's limit could not be had from the device"
+            return f"{in_mb(available)} under this job's limit could not be had from the device"
         return None
     least, most = story.least_refused, story.most_refused
     small = numbers.in_use is None or not most or numbers.in_use < _REFUSED * most
     if least and most and least < _REFUSED * most and small:
-        return f"the device refused {_mb(most)} and then even {_mb(least)}"
+        return f"the device refused {in_mb(most)} and then even {in_mb(least)}"
     return None
 
 
@@ -121,8 +126,8 @@ def _fragmentation(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen)
     is_slot = _is_slot(numbers) or case.device_kind is DeviceKind.CPU
     if needed > (_IN_PIECES_SLOT if is_slot else _IN_PIECES_GPU) * limit:
         return None  # so near the limit that its peak is what counts
-    largest = f", the largest piece {_mb(numbers.largest_free)}" if numbers.largest_free else ""
-    why = f"{_mb(asked)} could not be had although {_mb(free)} of {_mb(limit)} were free{largest}: they are in pieces"
+    largest = f", the largest piece {in_mb(numbers.largest_free)}" if numbers.largest_free else ""
+    why = f"{in_mb(asked)} could not be had although {in_mb(free)} of {in_mb(limit)} were free{largest}: in pieces"
     return Finding(Diagnosis.FRAGMENTATION, why)
 
 
@@ -133,9 +138,7 @@ def _changed(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Fi
     if growth is None or limit is None:
         return None
     if growth.steady and growth.bytes >= _GREW * limit:
-        why = (
-            f"memory grew by {growth.bytes_per_step / 2**10:,.0f} KB a step over {growth.steps} steps until it ran out"
-        )
+        why = f"memory grew by {in_mb(round(growth.bytes_per_step))} a step over {growth.steps} steps until it ran out"
         return Finding(Diagnosis.LEAK, why, growth=growth)
     if growth.steps >= _LATE:
         why = f"{growth.steps} steps ran without growth, then one needed more than there was{_told(numbers)}"
@@ -154,13 +157,9 @@ def _is_async(numbers: Numbers) -> bool:
 def _told(numbers: Numbers) -> str:
     parts = []
     if numbers.in_use is not None and numbers.limit is not None:
-        parts.append(f"{_mb(numbers.in_use)} of {_mb(numbers.limit)} in use")
+        parts.append(f"{in_mb(numbers.in_use)} of {in_mb(numbers.limit)} in use")
     if numbers.requested is not None:
-        parts.append(f"{_mb(numbers.requested)} asked for")
+        parts.append(f"{in_mb(numbers.requested)} asked for")
     if numbers.op is not None:
         parts.append(f"by {numbers.op}")
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _mb(size: int) -> str:
-    return f"{size / 2**20:,.1f} MB" if size < 10 * 2**20 else f"{size / 2**20:,.0f} MB"

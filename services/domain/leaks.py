@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.domain.growth import slopes, thinned
-from services.domain.memory import gigabytes
+from services.domain.sizes import in_mb
 
 __all__ = ["Slope", "fit", "in_words"]
 
@@ -41,13 +41,6 @@ def fit(series: Sequence[tuple[int, float]]) -> Slope | None:
 
 
 def in_words(what: str, slope: Slope) -> str:
-    """ "device memory grew by 3.1 MB a step over 1200 steps, from 0.90 GB to 4.53 GB" """
-    grown = f"from {gigabytes(slope.first_bytes)} to {gigabytes(slope.last_bytes)}"
-    return f"{what} grew by {_amount(slope.bytes_per_step)} a step over {slope.steps} steps, {grown}"
-
-
-def _amount(count: float) -> str:
-    for unit, size in (("MB", 2**20), ("kB", 2**10)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} bytes"
+    """ "device memory grew by 3.1 MB a step over 1200 steps, from 922 MB to 4639 MB" """
+    grown = f"from {in_mb(slope.first_bytes)} to {in_mb(slope.last_bytes)}"
+    return f"{what} grew by {in_mb(round(slope.bytes_per_step))} a step over {slope.steps} steps, {grown}"

@@ -300,9 +300,3 @@ class _Fit:
             source=self.source if raised == self else Source.SCALED,
             ran_out=tuple((raised.training.estimate.value(parts), known) for parts, known in training),
         )
-
-
-def gigabytes(count: int) -> str:
-    """For people: "1.92 GB"; binary, as memory is sold."""
-    amount = count / 2**30
-    return f"{amount:.2f} GB" if amount < 10 else f"{amount:.1f} GB"

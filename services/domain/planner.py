@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from services.domain import levers, plan_changes
 from services.domain.levers import Candidate
-from services.domain.memory import MemoryLaw, Point, Prediction, Source, gigabytes
+from services.domain.memory import MemoryLaw, Point, Prediction, Source
 from services.domain.plan_changes import Change
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
+from services.domain.sizes import in_mb
 
 __all__ = ["Change", "Decision", "Failure", "GiveUp", "Step", "first_plan", "grown_plan", "ladder", "next_plan"]
 
@@ -80,13 +81,13 @@ def first_plan(
     """
     prediction = law.predict(asked)
     if capacity is None or not policy.plan_ahead:
-        said = f"Starts as asked; predicted to need {gigabytes(prediction.bytes)}, {_basis(asked, prediction)}."
+        said = f"Starts as asked; predicted to need {in_mb(prediction.bytes)}, {_basis(asked, prediction)}."
         return Decision(asked, prediction, (), said)
     search = _Search(asked, policy, law, capacity, bfloat16=bfloat16)
     chosen = search.choose()
     if chosen is None:
         return search.give_up()
-    return _decide(asked, *chosen, capacity, f"as asked it would need about {gigabytes(prediction.bytes)}")
+    return _decide(asked, *chosen, capacity, f"as asked it would need about {in_mb(prediction.bytes)}")
 
 
 def next_plan(
@@ -112,7 +113,7 @@ def next_plan(
     search = _Search(asked, policy, law, capacity, failures, current.model, bfloat16=bfloat16)
     ran_out = ""
     if failures:
-        ran_out = f"attempt {number or attempts_used} needed more than {gigabytes(failures[-1].limit_bytes)}"
+        ran_out = f"attempt {number or attempts_used} needed more than {in_mb(failures[-1].limit_bytes)}"
     if attempts_used >= policy.max_attempts:
         return search.give_up(f"all {policy.max_attempts} attempts that the policy allows were used", ran_out)
     chosen = search.choose()
@@ -156,7 +157,7 @@ def grown_plan(
     chosen = search.choose_before(current)
     if chosen is None:
         return None
-    decision = _decide(current, *chosen, capacity, f"it was made smaller for {gigabytes(meant_for)}")
+    decision = _decide(current, *chosen, capacity, f"it was made smaller for {in_mb(meant_for)}")
     return replace(decision, summary=f"Grown back towards what was asked for. {decision.summary}")
 
 
@@ -218,7 +219,7 @@ def _rungs(
 
 def _sentence(asked: Plan, plan: Plan, prediction: Prediction, cost: str) -> str:
     words = plan_changes.describe(asked, plan)
-    said = f"{words[0].upper()}{words[1:]}: about {gigabytes(prediction.bytes)}, at most {gigabytes(prediction.high)}"
+    said = f"{words[0].upper()}{words[1:]}: about {in_mb(prediction.bytes)}, at most {in_mb(prediction.high)}"
     return f"{plan_changes.with_cost(said, cost)}."
 
 
@@ -235,9 +236,9 @@ def _basis(plan: Plan, prediction: Prediction) -> str:
 
 def _decide(before: Plan, plan: Plan, prediction: Prediction, capacity: int, cause: str) -> Decision:
     """`cause` says why `before` would not do."""
-    room = f"predicted {gigabytes(prediction.bytes)} of {gigabytes(capacity)}"
+    room = f"predicted {in_mb(prediction.bytes)} of {in_mb(capacity)}"
     if prediction.high > capacity:
-        room += f", though it may take {gigabytes(prediction.high)}"
+        room += f", though it may take {in_mb(prediction.high)}"
     room += f", {_basis(plan, prediction)}"
     why = f"{room}; {cause}" if cause else room
     changes = plan_changes.changes(before, plan, why)
@@ -298,8 +299,8 @@ class _Search:
         rest = itertools.chain([self._smallest], self._predicted)
         candidate, prediction = min(rest, key=lambda pair: pair[1].bytes)
         plan = candidate.plan(self._asked)
-        needs = f"it needs about {gigabytes(prediction.bytes)} {self._floors(plan)}, {_basis(plan, prediction)}"
-        sentences = [*causes, f"{needs}; the largest device has {gigabytes(self._capacity)}", self._forbidden()]
+        needs = f"it needs about {in_mb(prediction.bytes)} {self._floors(plan)}, {_basis(plan, prediction)}"
+        sentences = [*causes, f"{needs}; the largest device has {in_mb(self._capacity)}", self._forbidden()]
         reason = " ".join(f"{words[0].upper()}{words[1:]}." for words in sentences if words)
         return GiveUp(reason)
 

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from services.domain import levers, memory_prior
 from services.domain.contract import Probe
-from services.domain.memory import MemoryLaw, Point, Source, gigabytes
+from services.domain.memory import MemoryLaw, Point, Source
 from services.domain.plans import Plan
 from services.domain.policy import Lever, Policy
+from services.domain.sizes import in_mb
 
 __all__ = ["found", "probe_for"]
 
@@ -48,9 +49,9 @@ def _is_known(plan: Plan, points: Sequence[Point]) -> bool:
 
 
 def found(points: Mapping[int, int | None], limit: int) -> str:
-    """What a probe measured: "measured 0.45 GB at micro-batch 2 and 0.81 GB at 4, of 0.98 GB"."""
+    """What a probe measured: "measured 461 MB at micro-batch 2 and 829 MB at 4, of 1000 MB"."""
     told = [
-        f"{'more than there is' if peak is None else gigabytes(peak)} at {'' if number else 'micro-batch '}{size}"
+        f"{'more than there is' if peak is None else in_mb(peak)} at {'' if number else 'micro-batch '}{size}"
         for number, (size, peak) in enumerate(points.items())
     ]
-    return f"the probe measured {' and '.join(told)}, of {gigabytes(limit)}"
+    return f"the probe measured {' and '.join(told)}, of {in_mb(limit)}"

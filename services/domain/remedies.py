@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from services.domain.adjustments import NONE, Adjustments, bounded, fewer_boxes, smaller_input
 from services.domain.endings import Diagnosis
-from services.domain.memory import gigabytes
 from services.domain.pipeline_config import InputSizes
 from services.domain.plan_changes import Change
+from services.domain.sizes import in_mb
 from services.domain.states import Stop
 
 __all__ = ["Next", "Remedy", "Scene", "Tried", "attempts_used", "ran_out", "remedy_for", "waits_s"]
@@ -56,7 +56,7 @@ class Scene:
 
     message: str = "it ended"
     host: str = "the host"
-    neighbours: str = ""  # "python (process 4711) holds 10.0 GB of GPU 0"
+    neighbours: str = ""  # "python (process 4711) holds 10,240 MB of GPU 0"
     growth: str = ""  # "device memory grew by 3.1 MB a step over 1200 steps"
     input: InputSizes | None = None  # as it ran; None: it never had a configuration
     host_peak_bytes: int | None = None
@@ -211,7 +211,7 @@ def _host(tried: Sequence[Tried], scene: Scene) -> Remedy:
         return _once_more(tried, scene)
     adjusted = smaller_input(scene.input, last.adjustments)
     if adjusted is None:
-        held = f", and the trainer had {gigabytes(scene.host_peak_bytes)} of it" if scene.host_peak_bytes else ""
+        held = f", and the trainer had {in_mb(scene.host_peak_bytes)} of it" if scene.host_peak_bytes else ""
         smallest = f"the input pipeline is at its smallest ({_input_words(scene.input)}), the model is kept"
         reason = f"{scene.message}: {smallest}; {scene.host} has too little memory{held}: it needs more than that"
         return Remedy(Next.FAIL, f"given up: {smallest}", reason, adjustments=last.adjustments)

@@ -145,7 +145,7 @@ def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monke
         with service.store.transaction() as session:
             session.get_one(Job, waits).reason = reason
 
-    for reason in ("waits for a device with enough free memory: it has 7.91 GB free", None):
+    for reason in ("waits for a device with enough free memory: it has 8100 MB free", None):
         wait_for(reason)
         with monkeypatch.context() as patch:  # the database goes away in the middle of it
             patch.setattr(watch, "_devices", lambda _: 1 / 0)

@@ -8,8 +8,10 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, expect
 
+from services.domain.sizes import in_mb
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
+from tests.sizes import SIZES
 
 PHONE = {"width": 375, "height": 740}
 SERIOUS = ("serious", "critical")
@@ -180,3 +182,15 @@ def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(servi
     page.reload()
     assert page.evaluate("window.first") == dark
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_a_size_is_written_as_the_service_writes_it(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, "/devices")
+    script = page.locator("script[src*='js/devices.js']").get_attribute("src") or ""
+    texts = page.evaluate(
+        "async ([path, counts]) => { const { bytes } = await import(path); return counts.map(bytes); }",
+        [script.replace("devices.js", "format.js"), [count for count, _ in SIZES]],
+    )
+    assert texts == [text for _, text in SIZES] == [in_mb(count) for count, _ in SIZES]
+    expect(page.locator(".card").first).to_contain_text("CPU slot, 1000 MB")
+    expect(page.locator(".card .holders").first).to_contain_text("of 1000 MB")

@@ -70,7 +70,7 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
     box.until("a step", lambda: box.job(job_id).step >= 1)
 
     neighbour = subprocess.Popen(["sleep", "600"])
-    holds = f"sleep (process {neighbour.pid}) holds 7.03 GB of NVIDIA Fake 3090"
+    holds = f"sleep (process {neighbour.pid}) holds 7200 MB of NVIDIA Fake 3090"
     try:
         nvml.write([FakeGpu(total_mb=8000, free_mb=700, processes=[(neighbour.pid, 7200)])])
         box.behave(need_mb_per_image=600, step_s=0)

@@ -74,7 +74,7 @@ def test_a_job_that_nobody_has_measured_is_probed_and_trains_with_what_the_probe
     assert (job.state, attempt.diagnosis) == (State.SUCCEEDED, "completed")
     assert job.plan["micro_batch"] == attempt.plan["micro_batch"] == 8
     assert attempt.planned["changes"][-1]["before"] in ("1", "2", "4")
-    assert "the probe measured 0.78 GB at micro-batch 8, of 0.98 GB" in attempt.planned["summary"]
+    assert "the probe measured 800 MB at micro-batch 8, of 1000 MB" in attempt.planned["summary"]
     assert attempt.peak_bytes == 800 * 2**20
 
 

@@ -381,4 +381,4 @@ def test_long_work_shows_progress(
 ) -> None:
     monkeypatch.setattr(command, "_PROGRESS_S", 0.0)
     assert run(sample, tmp_path, "--validation-share", "0.5") == 0
-    assert capsys.readouterr().out.count(" MB checked") == 8
+    assert capsys.readouterr().out.count(" KB checked") == 8

@@ -133,7 +133,7 @@ def test_an_input_at_its_floor_is_the_end_with_what_was_needed(desk: Desk, runni
     job = desk.job(running.job_id)
     assert job.state == State.FAILED
     assert "at its smallest" in (job.reason or "")
-    assert "3.00 GB" in (job.reason or "")
+    assert "3072 MB" in (job.reason or "")
 
 
 # Fragments
@@ -183,9 +183,9 @@ def test_a_neighbour_is_waited_for_longer_each_time_named_and_not_held_against_t
         job = desk.job(claim.job_id)
         assert job.state == State.QUEUED
         assert job.reason == (
-            f"the device ran out of memory: python (process 4711) holds 6.00 GB of GPU 0; tried again after {seconds} s"
+            f"the device ran out of memory: python (process 4711) holds 6144 MB of GPU 0; tried again after {seconds} s"
         )
-        assert "python (process 4711) holds 6.00 GB of GPU 0" in (desk.attempt(claim).followed_by or "")
+        assert "python (process 4711) holds 6144 MB of GPU 0" in (desk.attempt(claim).followed_by or "")
         assert abs((job.not_before - ago(-seconds)).total_seconds()) < 5
         assert desk.claim() is None
         free_again(desk)
@@ -198,7 +198,7 @@ def test_a_job_that_waits_for_free_memory_says_who_holds_it(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 1 * GB, others=7 * GB))
     job_id = desk.submit()
     assert desk.claim() is None
-    assert "python (process 4711) holds 7.00 GB of GPU 0" in (desk.job(job_id).reason or "")
+    assert "python (process 4711) holds 7168 MB of GPU 0" in (desk.job(job_id).reason or "")
 
 
 # Disks
@@ -228,11 +228,11 @@ def test_a_leak_is_resumed_once_and_fails_with_its_slope(desk: Desk, running: Cl
         end(desk, claim, Diagnosis.LEAK, "it ran out")
         job = desk.job(claim.job_id)
         assert job.state == state
-        assert "device memory grew by 3.0 MB a step" in (desk.attempt(claim).followed_by or "")
+        assert "device memory grew by 3 MB a step" in (desk.attempt(claim).followed_by or "")
         if state == State.QUEUED:
             claim = again(desk, claim.job_id)
             assert claim.plan == running.plan
-    assert (job.reason or "").startswith("it ran out (for the second time): device memory grew by 3.0 MB a step")
+    assert (job.reason or "").startswith("it ran out (for the second time): device memory grew by 3 MB a step")
     assert desk.measurements() == [], "what a leak came to is not what the plan needs"
 
 

@@ -71,7 +71,7 @@ def test_a_later_attempt_on_a_larger_device_is_as_asked_again(desk: Desk, ended:
         "8",
     )
     assert attempt.planned["summary"].startswith("Grown back towards what was asked for.")
-    assert "made smaller for 0.98 GB" in attempt.planned["summary"]
+    assert "made smaller for 1000 MB" in attempt.planned["summary"]
     assert attempt.planned["capacity_bytes"] == 64_000 * MB
     assert desk.events(job.id, "planned")[-1]["summary"] == attempt.planned["summary"]
 
@@ -122,4 +122,4 @@ def test_who_has_grown_and_prefers_to_wait_waits_for_the_larger_device(desk: Des
     assert desk.claim() is None
     assert desk.job(claim.job_id).state == State.QUEUED
     reason = desk.job(claim.job_id).reason
-    assert reason == f"waits for slot 1 (box/cpu-1, 62.5 GB), busy with job {blocker.job_id}"
+    assert reason == f"waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"

@@ -57,8 +57,8 @@ def test_an_attempt_that_ran_out_shows_what_it_held_and_what_it_asked_for() -> N
     lines = report.attempts_table([RAN_OUT, REPLANNED]).splitlines()
 
     assert lines[2].split("  ")[0] == "1"
-    assert "1.66 GB" in lines[2]
-    assert "0.67 GB + 0.06 GB" in lines[2]
+    assert "1700 MB" in lines[2]
+    assert "690 MB + 64 MB" in lines[2]
     assert "out of memory" in lines[2]
 
 
@@ -94,9 +94,9 @@ def test_a_first_attempt_that_was_planned_ahead_tells_its_changes_under_its_own_
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "predicted 1.66 GB (1.56 GB to 1.76 GB), measured 0.67 GB"),
-        ({"prediction_error": -0.038}, "measured 0.67 GB: 3.8% too low"),
-        ({"prediction_error": 0.1, "measured_evaluation_peak_bytes": 1024 * MB}, "measured 1.00 GB: 10.0% too high"),
+        ({}, "predicted 1700 MB (1600 MB to 1800 MB), measured 690 MB"),
+        ({"prediction_error": -0.038}, "measured 690 MB: 3.8% too low"),
+        ({"prediction_error": 0.1, "measured_evaluation_peak_bytes": 1024 * MB}, "measured 1024 MB: 10.0% too high"),
         ({"predicted": None}, "nothing was predicted"),
     ],
 )

@@ -52,5 +52,5 @@ def test_it_is_told_in_words() -> None:
     found = fit(series(3 * MB, count=1000))
     assert found is not None
     said = in_words("device memory", found)
-    assert said.startswith("device memory grew by 3.0 MB a step over 89")
-    assert "from 1.27 GB to 3.89 GB" in said
+    assert said.startswith("device memory grew by 3 MB a step over 89")
+    assert "from 1300 MB to 3985 MB" in said

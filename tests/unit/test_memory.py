@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue, memory_prior
 from services.domain.catalogue import Family
-from services.domain.memory import MemoryLaw, Point, Prediction, gigabytes
+from services.domain.memory import MemoryLaw, Point, Prediction
 from services.domain.plans import Plan, Precision
 
 MODELS = list(catalogue.MODELS.values())
@@ -254,11 +254,6 @@ def test_a_larger_backbone_never_needs_less():
             plan = dataclasses.replace(D0, model=model.name, image_size=(512, 512))
             less = dataclasses.replace(plan, model=smaller.name)
             assert MemoryLaw().predict(less).bytes < MemoryLaw().predict(plan).bytes, (model.name, smaller.name)
-
-
-def test_bytes_are_written_for_people():
-    assert gigabytes(2 * GB) == "2.00 GB"
-    assert gigabytes(int(23.65 * GB)) == "23.6 GB"
 
 
 def test_a_prediction_says_how_many_measurements_it_rests_on():

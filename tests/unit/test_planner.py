@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue
 from services.domain.catalogue import Family
-from services.domain.memory import MemoryLaw, Point, gigabytes
+from services.domain.memory import MemoryLaw, Point
 from services.domain.planner import Decision, Failure, GiveUp, first_plan, grown_plan, ladder, next_plan
 from services.domain.plans import Plan, Precision
 from services.domain.policy import Lever, Policy
+from services.domain.sizes import in_mb
 from tests.promises import assert_inside
 
 GB = 2**30
@@ -71,7 +72,7 @@ def test_the_largest_micro_batch_that_fits_is_found_at_once():
     (change,) = decision.changes
     assert (change.lever, change.field, change.before, change.after) == ("micro_batch", "micro_batch", "16", "4")
     assert change.reason.startswith("batch 16 is kept and computed in pieces of 4: predicted ")
-    assert "of 4.00 GB, from the catalogue, as no efficientdet_d0 was measured here yet" in change.reason
+    assert "of 4096 MB, from the catalogue, as no efficientdet_d0 was measured here yet" in change.reason
     assert "; as asked it would need about " in change.reason
     assert change.reason.endswith("what it costs: steps take longer, and batch normalisation sees 4 images at a time")
 
@@ -185,7 +186,7 @@ def test_pieces_that_would_need_more_than_the_whole_are_not_made():
 def test_nothing_may_be_changed_and_it_does_not_fit():
     answer = first_plan(D0, Policy(levers=()), LAW, GB)
     assert isinstance(answer, GiveUp)
-    assert f"needs about {gigabytes(LAW.predict(D0).bytes)} " in answer.reason
+    assert f"needs about {in_mb(LAW.predict(D0).bytes)} " in answer.reason
     assert "nothing of it may be changed" in answer.reason
     assert "does not allow micro_batch, precision, image_size, backbone, batch_size" in answer.reason
 
@@ -195,7 +196,7 @@ def test_giving_up_names_every_floor_and_what_it_would_have_taken():
     answer = first_plan(R101, policy, LAW, GB // 2)
     assert isinstance(answer, GiveUp)
     assert "at its floors (micro-batch 1, image 512×512, backbone resnet50_fpn)" in answer.reason
-    assert "the largest device has 0.50 GB" in answer.reason
+    assert "the largest device has 512 MB" in answer.reason
     assert "does not allow precision, proposals, batch_size" in answer.reason
 
 
@@ -212,7 +213,7 @@ def test_what_may_fit_is_tried_once_and_says_that_it_may_not():
 def test_attempts_are_counted():
     answer = next_plan(D0, D0, Policy(max_attempts=2), LAW, 8 * GB, fails(D0, 8 * GB), 2)
     assert isinstance(answer, GiveUp)
-    assert answer.reason.startswith("All 2 attempts that the policy allows were used. Attempt 2 needed more than 8.00")
+    assert answer.reason.startswith("All 2 attempts that the policy allows were used. Attempt 2 needed more than 8192 ")
 
 
 # ------------------------------------------------------------------------------------------ after a failure
@@ -221,7 +222,7 @@ def test_attempts_are_counted():
 def test_after_running_out_the_next_plan_fits_and_says_why():
     decision = next_plan(D0, D0, Policy(), LAW, 4 * GB, fails(D0, 4 * GB), 1)
     assert decision.plan == but(D0, micro_batch=4)
-    assert "; attempt 1 needed more than 4.00 GB; what it costs: " in decision.changes[0].reason
+    assert "; attempt 1 needed more than 4096 MB; what it costs: " in decision.changes[0].reason
     assert decision.summary.startswith("Micro-batch 4: predicted ")
     assert "what it costs: steps take longer" in decision.summary
 
@@ -318,7 +319,7 @@ def test_on_a_larger_device_a_plan_grows_back_to_what_was_asked_for():
     assert decision.plan == R101
     assert {change.lever for change in decision.changes} == {"micro_batch", "proposals", "image_size"}
     assert decision.summary.startswith("Grown back towards what was asked for. Micro-batch 16")
-    assert "it was made smaller for 2.00 GB" in decision.summary
+    assert "it was made smaller for 2048 MB" in decision.summary
     assert "what it costs" not in decision.summary
 
 

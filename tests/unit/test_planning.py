@@ -121,7 +121,7 @@ def test_who_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) ->
     assert job.plan == job.asked
     assert desk.claim() is None
     reason = desk.job(claim.job_id).reason
-    assert reason == f"waits for slot 1 (box/cpu-1, 62.5 GB), busy with job {blocker.job_id}"
+    assert reason == f"waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"
     desk.end(blocker, Reason.COMPLETED)
     assert again(desk).device_key == "cpu-1"
 
@@ -132,7 +132,7 @@ def test_who_prefers_to_wait_is_not_shrunk_while_the_larger_device_has_a_problem
     claim = ran_out(desk, **waits)
     assert desk.claim() is None
     assert desk.job(claim.job_id).plan == desk.job(claim.job_id).asked
-    assert desk.job(claim.job_id).reason == "waits for slot 1 (box/cpu-1, 62.5 GB): on fire"
+    assert desk.job(claim.job_id).reason == "waits for slot 1 (box/cpu-1, 64,000 MB): on fire"
     desk.change(Device, "box/cpu-1", problem=None, seen_at=ago(3600))
     other = ran_out(desk, **waits)
     assert desk.claim() is None

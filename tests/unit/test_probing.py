@@ -120,7 +120,7 @@ def test_what_it_chose_becomes_the_plan_and_is_told(desk: Desk, running: Claim) 
     assert job.planned == attempt.planned
     [change] = [change for change in attempt.planned["changes"] if "probe" in change["reason"]]
     assert (change["field"], change["before"], change["after"]) == ("micro_batch", str(planned), str(other))
-    assert "0.84 GB at 4" in change["reason"]
+    assert "860 MB at 4" in change["reason"]
     assert f"Micro-batch {planned} → {other}: the probe measured" in attempt.planned["summary"]
 
 

@@ -120,9 +120,9 @@ def test_nobody_waits_for_ever() -> None:
 
 def test_it_is_said_for_whom_a_job_waits() -> None:
     remedy = after(
-        Diagnosis.NEIGHBOUR, scene=Scene("it ran out", neighbours="python (process 7) holds 9.00 GB of GPU 0")
+        Diagnosis.NEIGHBOUR, scene=Scene("it ran out", neighbours="python (process 7) holds 9216 MB of GPU 0")
     )
-    assert remedy.reason == "it ran out: python (process 7) holds 9.00 GB of GPU 0; tried again after 30 s"
+    assert remedy.reason == "it ran out: python (process 7) holds 9216 MB of GPU 0; tried again after 30 s"
     assert "python (process 7)" in remedy.said
     assert remedy.adjustments == NONE
 
@@ -229,7 +229,7 @@ def test_a_pipeline_at_its_floor_fails_with_what_was_needed() -> None:
     failed = after(Diagnosis.HOST, scene=Scene("out of host memory", "box7", input=small, host_peak_bytes=3 * 2**30))
     assert failed.next is Next.FAIL
     assert "at its smallest (shuffle buffer 4, readers 1, batches ahead 1)" in (failed.reason or "")
-    assert "box7 has too little memory, and the trainer had 3.00 GB of it" in (failed.reason or "")
+    assert "box7 has too little memory, and the trainer had 3072 MB of it" in (failed.reason or "")
 
 
 def test_bounds_hold_on_another_host_and_never_enlarge() -> None:

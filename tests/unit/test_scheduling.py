@@ -496,6 +496,6 @@ def test_where_jobs_are_private_a_reason_names_none_of_another_user(desk: Desk, 
     waiting = [desk.submit(device={"min_memory_mb": 64_000})]
     waiting.append(submission.submit(desk.store, desk.settings, other, large).job_id)
     assert desk.claim() is None
-    named = f"waits for slot 1 (box/cpu-1, 62.5 GB), busy with job {theirs}"
-    hidden = "waits for slot 1 (box/cpu-1, 62.5 GB), busy with another user's job"
+    named = f"waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {theirs}"
+    hidden = "waits for slot 1 (box/cpu-1, 64,000 MB), busy with another user's job"
     assert [desk.job(job_id).reason for job_id in waiting] == [hidden if is_private else named, named]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from services.domain.contract import DeviceKind
+from services.domain.sizes import in_mb
 from worker.devices.gpus import Gpus
 from worker.devices.host_memory import available_bytes, slot_bytes
 from worker.devices.nvml import Nvml
@@ -73,7 +74,7 @@ class Devices:
                 f"cpu-{index}",
                 DeviceKind.CPU,
                 index,
-                f"CPU slot, {limit // MB} MB",
+                f"CPU slot, {in_mb(limit)}",
                 limit,
                 min(limit, available),
                 processes=holders if available < limit else (),

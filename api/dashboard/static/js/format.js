@@ -1,17 +1,18 @@
 // Numbers and times as people read them.
 import { h } from "./dom.js";
 
-/** Binary, as memory is sold: "1.92 GB". */
+export const MB = 2 ** 20;
+
+/** "1500 MB", "24,576 MB", "9.4 MB", "812 KB": the same text as the service's own, services/domain/sizes.py. */
 export function bytes(count) {
   if (count === null || count === undefined) return "–";
-  const units = ["B", "KB", "MB", "GB", "TB"];
-  let unit = 0;
-  while (Math.abs(count) >= 1024 && unit < units.length - 1) {
-    count /= 1024;
-    unit += 1;
-  }
-  return `${unit < 3 ? Math.round(count) : count.toFixed(count < 10 ? 2 : 1)} ${units[unit]}`;
+  if (count === 0) return "0 MB";
+  const tenths = Math.floor((10 * count + MB / 2) / MB);
+  if (tenths >= 100) return `${megabytes(Math.floor((count + MB / 2) / MB))} MB`;
+  if (tenths >= 10) return `${tenths / 10} MB`;
+  return count >= 1024 ? `${Math.floor((count + 512) / 1024)} KB` : `${count} B`;
 }
+export const megabytes = (whole) => (whole >= 10_000 ? whole.toLocaleString("en") : String(whole));
 
 /** "3 min", "2 h 5 min", "4 d". */
 export function duration(seconds) {

@@ -1,9 +1,8 @@
 // Memory against a limit, to scale: what was measured, what was predicted, and what was asked for beyond it.
 import { h } from "./dom.js";
-import { bytes } from "./format.js";
+import { MB, bytes, megabytes } from "./format.js";
 
-const GIB = 2 ** 30;
-const STEPS = [0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 4, 5, 8, 10, 20, 40, 50, 100, 200];
+const STEPS = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000, 10_000, 20_000, 25_000, 50_000, 100_000];
 
 /**
  * `measured`: bytes that were in use; `wanted`: what was asked for on top when there was no more; `predicted`:
@@ -35,7 +34,7 @@ export function gauge({ limit, measured = null, wanted = null, predicted = null,
       predicted ? part("interval", predicted.low_bytes, predicted.high_bytes) : null,
       predicted ? at(h("span", { class: "gauge-mark" }), predicted.bytes) : null,
       at(h("span", { class: "gauge-limit" }), limit)),
-    h("div", { class: "gauge-scale", "aria-hidden": "true" }, ticks(end).map((tick) => at(h("span", {}, tick ? `${Number((tick / GIB).toFixed(2))} GB` : "0"), tick))),
+    h("div", { class: "gauge-scale", "aria-hidden": "true" }, ticks(end).map((tick) => at(h("span", {}, tick ? `${megabytes(tick / MB)} MB` : "0"), tick))),
     h("p", { class: "gauge-words" }, words.map(([kind, text]) => h("span", { class: `of-${kind}` }, text))));
 }
 
@@ -45,6 +44,6 @@ export function reach({ limit, measured = 0, wanted = 0, predicted = null }) {
 }
 
 function ticks(end) {
-  const step = (STEPS.find((one) => end / GIB / one <= 6) ?? 500) * GIB;
+  const step = (STEPS.find((one) => end / MB / one <= 6) ?? 500_000) * MB;
   return Array.from({ length: Math.floor((0.97 * end) / step) + 1 }, (_, number) => number * step);
 }

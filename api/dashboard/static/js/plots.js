@@ -1,9 +1,8 @@
 // Charts by Plotly, which is loaded only where there is one, in the page's own colours. All charts of a page share
 // their range of steps.
 import { h, keyed, say } from "./dom.js";
-import { figure } from "./format.js";
+import { MB, figure } from "./format.js";
 
-const GIB = 2 ** 30;
 /** In this order; a metric belongs to the first group that knows it. `zero`: the axis begins there. */
 export const GROUPS = [
   { title: "Total loss", has: (name) => name === "Loss/total_loss" },
@@ -11,8 +10,8 @@ export const GROUPS = [
   { title: "mAP", has: (name) => /^Detection(Boxes|Masks)_Precision\/mAP(@\.50IOU|@\.75IOU)?$/.test(name), zero: true },
   { title: "Learning rate", has: (name) => name === "learning_rate", zero: true },
   { title: "Images a second", has: (name) => name === "images_per_s", zero: true },
-  { title: "Device memory", unit: "GB", has: (name) => /^device_memory(_peak)?$/.test(name), scale: GIB, zero: true },
-  { title: "Host memory", unit: "GB", has: (name) => name === "host_memory", scale: GIB, zero: true },
+  { title: "Device memory", unit: "MB", has: (name) => /^device_memory(_peak)?$/.test(name), scale: MB, zero: true },
+  { title: "Host memory", unit: "MB", has: (name) => name === "host_memory", scale: MB, zero: true },
 ];
 const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use" };
 const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " }; // of a two-stage model, which have losses of the same name
