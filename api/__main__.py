@@ -17,10 +17,12 @@ _FINISH_S = 5  # for requests that are being answered when the service is told t
 
 
 class Server(uvicorn.Server):
-    """Event streams never end by themselves: told to stop, the server ends them rather than wait for them."""
+    """Told to stop, it ends event streams, which never end by themselves, and checks of archives, which take long."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.app.state.broadcaster.close()  # type: ignore[union-attr]
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.broadcaster.close()
+        state.context.upload_queue.close()
         await super().shutdown(sockets)
 
 

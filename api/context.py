@@ -7,6 +7,7 @@ from fastapi import Depends, Header, Path, Request
 
 from api import patterns
 from api.rate import Logins, Rate
+from api.upload_queue import UploadQueue
 from services.accounts import Principal
 from services.errors import Fault, Invalid, Unauthenticated
 from services.figures import Ended
@@ -25,6 +26,7 @@ class Context:
     logins: Logins = field(default_factory=Logins)
     password_tries: Rate = field(default_factory=lambda: Rate(10))  # by those who are in already
     ended: Ended = field(default_factory=Ended)
+    upload_queue: UploadQueue = field(default_factory=UploadQueue)
 
 
 def address_of(request: Request) -> str:

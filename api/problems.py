@@ -20,7 +20,7 @@ from starlette.types import Scope
 from api.dashboard import pages
 from api.field_faults import counted, faults_of
 from services.domain.states import WrongState
-from services.errors import Conflict, DownshiftError, Fault, Invalid, TooFast
+from services.errors import Busy, Conflict, DownshiftError, Fault, Invalid, TooFast
 from services.health import DATABASE_AWAY
 from services.preparation import steps_per_epoch
 
@@ -54,6 +54,7 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "rate_limited": (429, "Too many requests"),
     "internal": (500, "Something went wrong on our side"),
     "not_ready": (503, "The service is not ready"),
+    "busy": (503, "The service is busy"),
     "database_away": (503, "The database cannot be reached"),
     "no_space": (507, "The disk is full"),
 }
@@ -137,7 +138,7 @@ def problem_of(scope: Scope, error: Exception) -> Response:
     status, title = _CODES.get(code) or _CODES[_family(error)]
     faults = error.faults if isinstance(error, Invalid) else None
     headers = {"WWW-Authenticate": 'Bearer realm="downshift"'} if status == 401 else {}
-    if isinstance(error, TooFast):
+    if isinstance(error, TooFast | Busy):
         headers["Retry-After"] = str(math.ceil(error.retry_after_s))
     return _response(scope, code, status, title, str(error), faults, headers)
 

@@ -7,6 +7,7 @@ DownshiftError
  ├ Invalid             a request that cannot be carried out; names every field that is wrong
  ├ Conflict            the thing has changed, or the key was used for something else
  ├ NoSpace             the disk is too full for it
+ ├ Busy                the service has too much to do; it is over after some seconds
  └ TooMany             a limit is reached
     ├ LimitReached     of what one user may have
     └ TooFast          of what one user may ask in a minute; it is over after some seconds
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = [
+    "Busy",
     "Conflict",
     "DownshiftError",
     "Fault",
@@ -56,6 +58,14 @@ class Conflict(DownshiftError):
 
 class NoSpace(DownshiftError):
     code = "no_space"
+
+
+class Busy(DownshiftError):
+    code = "busy"
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class TooMany(DownshiftError):

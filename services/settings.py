@@ -20,6 +20,17 @@ PREFIX = "DOWNSHIFT_"
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _BROKERS = ("redis://", "rediss://", "redis+socket://")
 _LONGEST_HOST = 64  # as the database keeps it, and the kernel
+_ABOVE_0 = (
+    "poll_s",
+    "heartbeat_s",
+    "lease_s",
+    "hang_s",
+    "max_body_kb",
+    "max_upload_mb",
+    "upload_check_mb",
+    "upload_check_s",
+    "max_steps",
+)
 _LONGEST_SOCKET_PATH = 100  # the kernel's limit is 107 bytes
 
 
@@ -51,6 +62,8 @@ class Settings:
 
     max_body_kb: int = 1024
     max_upload_mb: int = 4096
+    upload_check_mb: int = 1024  # of memory, for the process that checks one archive
+    upload_check_s: float = 1800.0  # which is ended after so long
     max_steps: int = 10_000_000
     max_jobs_per_user: int = 500  # queued, running or paused at one time
     max_streams: int = 1000  # of events, open at one time; of one user at most a fourth of them
@@ -83,7 +96,7 @@ class Settings:
             is_number = field.type in (int, float, int | None, float | None) and value is not None
             if is_number and not (math.isfinite(value) and value >= 0):
                 raise SettingsError(f"{PREFIX}{field.name.upper()}: a number from 0 up, got {value}")
-        for name in ("poll_s", "heartbeat_s", "lease_s", "hang_s", "max_body_kb", "max_upload_mb", "max_steps"):
+        for name in _ABOVE_0:
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{PREFIX}{name.upper()}: must be above 0, got {getattr(self, name)}")
         if self.lease_s < 3 * self.heartbeat_s:

@@ -1,36 +1,40 @@
-"""Datasets and checkpoints that somebody sends: an archive that lies on disk becomes what jobs can name, or nothing."""
+"""Datasets and checkpoints that somebody sends: an archive that lies on disk becomes what jobs can name, or nothing.
+
+What is in it is looked at by a process of its own (`services.upload_check`): a hostile archive can take that one's
+time and memory, never those of the process that answers requests.
+"""
 
 import contextlib
-import errno
+import dataclasses
 import os
-import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services import archives, materials, once
+from services import materials, once
 from services.accounts import Principal, Scope
-from services.archives import ArchiveError, TooMuch
+from services.bounded_process import Failed, Limits, OverLimit, Processes, Stopped
 from services.clock import utc_now
 from services.datasets import importer
 from services.domain.sizes import in_mb
 from services.domain.tfrecord import DatasetError
-from services.errors import Conflict, Fault, Invalid, NoSpace
+from services.errors import Busy, Conflict, Fault, Invalid, NoSpace
 from services.once import Done, Key
 from services.settings import Settings
 from services.store import audit, idempotency
 from services.store.engine import Store
+from services.upload_check import Outcome, Request
 
-__all__ = ["Upload", "add_checkpoint", "add_dataset", "place_for", "require_space"]
+__all__ = ["Desk", "Upload", "add_checkpoint", "add_dataset", "place_for", "require_space"]
 
 _MB = 2**20
 _PREFIX = ".upload-"
 _OLD_S = 86_400
-_CHECKPOINT = re.compile(r"(?P<name>(?:model\.)?ckpt[A-Za-z0-9._-]*)\.(?:index|data-[0-9]{5}-of-(?P<shards>[0-9]{5}))")
+_CHECK = "services.upload_check"
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,37 @@ class Upload:
     digest: str
 
 
+@dataclass(frozen=True)
+class Desk:
+    """Where archives are taken in."""
+
+    store: Store
+    settings: Settings
+    processes: Processes
+
+
 @contextlib.contextmanager
 def place_for(settings: Settings) -> Iterator[Path]:
     """A file to put an archive into; it goes when its work is done."""
     settings.home.mkdir(parents=True, exist_ok=True)
-    for left in settings.home.glob(f"{_PREFIX}*"):  # by a process that was killed
-        if left.stat().st_mtime < time.time() - _OLD_S:
-            shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=settings.home, ignore_cleanup_errors=True) as folder:
-        yield Path(folder, "archive")
+    for root in (settings.home, settings.datasets_dir, settings.checkpoints_dir):
+        _remove_old(root)
+    with _folder_in(settings.home) as folder:
+        yield folder / "archive"
+
+
+def _remove_old(root: Path) -> None:
+    """What a process that was killed left."""
+    for left in root.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if left.stat().st_mtime < time.time() - _OLD_S:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _folder_in(root: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=root, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def require_space(settings: Settings, size: int) -> None:
@@ -69,8 +95,7 @@ def _full(settings: Settings) -> NoSpace:
 
 
 def add_dataset(
-    store: Store,
-    settings: Settings,
+    desk: Desk,
     principal: Principal,
     name: str,
     upload: Upload,
@@ -79,73 +104,24 @@ def add_dataset(
 ) -> Done:
     """TFRecord files and a label map (`*.pbtxt`). Files whose names begin with `val` are for validation.
 
-    Raises Invalid, with all that is wrong with the records; Conflict("name_taken"); NoSpace.
+    Raises Invalid, with all that is wrong with the records; Conflict("name_taken"); NoSpace; Busy.
     """
-
-    def add(files: Sequence[Path]) -> dict[str, Any]:
-        labels = [file for file in files if file.suffix == ".pbtxt"]
-        if len(labels) != 1:
-            raise ArchiveError(f"has {len(labels)} label maps (*.pbtxt); one is needed")
-        records = sorted(file for file in files if file not in labels)
-        validation = [file for file in records if file.name.startswith("val")]
-        train = [file for file in records if file not in validation]
-        if not train:
-            raise ArchiveError("has no TFRecord files to train on, which are all whose names do not begin with val")
-        if not validation and validation_share is None:
-            raise ArchiveError(
-                "has no files to validate on: let the names of some begin with val, "
-                "or put a share of the training images aside (validation_share=0.1)"
-            )
-        importer.add(
-            settings.datasets_dir,
-            name,
-            train=train,
-            validation=validation,
-            labels=labels[0],
-            validation_share=validation_share,
-        )
-        return materials.show_dataset(settings, name)
-
-    key = Key.of(
-        principal, idempotency_key, "dataset", {"name": name, "digest": upload.digest, "share": validation_share}
-    )
-    taken = _Taken("dataset", name, settings.datasets_dir, lambda file: not file.startswith("."), add)
-    return _add(store, settings, principal, upload, key, taken)
+    asked = {"name": name, "digest": upload.digest, "share": validation_share}
+    key = Key.of(principal, idempotency_key, "dataset", asked)
+    taken = _Taken("dataset", name, desk.settings.datasets_dir, materials.show_dataset, validation_share)
+    return _add(desk, principal, upload, key, taken)
 
 
 def add_checkpoint(
-    store: Store,
-    settings: Settings,
-    principal: Principal,
-    name: str,
-    upload: Upload,
-    idempotency_key: str | None = None,
+    desk: Desk, principal: Principal, name: str, upload: Upload, idempotency_key: str | None = None
 ) -> Done:
     """A checkpoint of TensorFlow's, wherever in the archive it is: the model zoo's archives will do as they are.
 
-    Raises Invalid, Conflict("name_taken"), NoSpace.
+    Raises Invalid, Conflict("name_taken"), NoSpace, Busy.
     """
-
-    def add(files: Sequence[Path]) -> dict[str, Any]:
-        _check_checkpoint([file.name for file in files])
-        settings.checkpoints_dir.mkdir(parents=True, exist_ok=True)
-        importer.move_into_place(files[0].parent, settings.checkpoints_dir / name)
-        return materials.show_checkpoint(settings, name)
-
     key = Key.of(principal, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
-    taken = _Taken("checkpoint", name, settings.checkpoints_dir, lambda file: bool(_CHECKPOINT.fullmatch(file)), add)
-    return _add(store, settings, principal, upload, key, taken)
-
-
-def _check_checkpoint(names: Sequence[str]) -> None:
-    """Raises ArchiveError."""
-    indexes = [name for name in names if name.endswith(".index")]
-    if len(indexes) != 1:
-        raise ArchiveError(f"has {len(indexes)} checkpoints (ckpt-….index); one is needed")
-    shards = [_CHECKPOINT.fullmatch(name) for name in names if name not in indexes]
-    own = [shard for shard in shards if shard and shard["name"] == indexes[0].removesuffix(".index")]
-    if not own or len(own) != len(shards) or len(own) != int(own[0]["shards"]):
-        raise ArchiveError(f"the data of {indexes[0]} is not complete, or there is other data beside it")
+    taken = _Taken("checkpoint", name, desk.settings.checkpoints_dir, materials.show_checkpoint)
+    return _add(desk, principal, upload, key, taken)
 
 
 @dataclass(frozen=True)
@@ -155,8 +131,8 @@ class _Taken:
     what: str
     name: str
     root: Path
-    is_wanted: Callable[[str], bool]
-    add: Callable[[Sequence[Path]], dict[str, Any]]
+    show: Callable[[Settings, str], dict[str, Any]]
+    validation_share: float | None = None
 
     @property
     def location(self) -> str:
@@ -167,24 +143,23 @@ class _Taken:
             raise Conflict("name_taken", f"there is a {self.what} called {self.name!r} already, and none is changed")
 
 
-def _add(
-    store: Store, settings: Settings, principal: Principal, upload: Upload, key: Key | None, taken: _Taken
-) -> Done:
+def _add(desk: Desk, principal: Principal, upload: Upload, key: Key | None, taken: _Taken) -> Done:
     principal.require(Scope.SUBMIT)
-    before = once.replay(store, key)
+    before = once.replay(desk.store, key)
     if before is not None:
         return before
     try:
         taken.require_free()
-        done = Done(_unpacked(settings, upload, taken), taken.location)
+        _put_in_place(desk, upload, taken)
+        done = Done(taken.show(desk.settings, taken.name), taken.location)
     except (Conflict, Invalid):
-        before = once.replay(store, key)
+        before = once.replay(desk.store, key)
         if before is not None:  # the same request, sent twice at once
             return before
         taken.require_free()  # who was slower hears that, whatever else there was
         raise
     try:
-        with store.transaction() as session:
+        with desk.store.transaction() as session:
             audit.add(session, principal.user_id, f"{taken.what}.add", f"{taken.what} {taken.name}", utc_now())
             once.keep(session, key, done)
     except idempotency.KeyTaken:  # for another request, at the same time: this one is there all the same
@@ -192,24 +167,35 @@ def _add(
     return done
 
 
-def _unpacked(settings: Settings, upload: Upload, taken: _Taken) -> dict[str, Any]:
-    folder = upload.file.parent / "files"
-    folder.mkdir(mode=0o755)
+def _put_in_place(desk: Desk, upload: Upload, taken: _Taken) -> None:
+    """Beside its place first: what a process that was ended midway leaves there goes with the folder."""
+    taken.root.mkdir(parents=True, exist_ok=True)
+    with _folder_in(taken.root) as ready:
+        _check(desk, upload, taken, ready)
+        try:
+            importer.move_into_place(ready / taken.name, taken.root / taken.name)
+        except DatasetError as error:
+            raise Invalid([Fault("archive", str(error))]) from None
+
+
+def _check(desk: Desk, upload: Upload, taken: _Taken, ready: Path) -> None:
+    settings = desk.settings
     most, room = settings.max_upload_mb * _MB, _room(settings)
+    request = Request(
+        taken.what, taken.name, str(upload.file), str(ready), min(most, room), validation_share=taken.validation_share
+    )
+    limits = Limits(settings.upload_check_mb, settings.upload_check_s)
     try:
-        files = archives.unpack(upload.file, folder, min(most, room), taken.is_wanted)
-        return taken.add(files)
-    except TooMuch as error:
-        if room < most:
-            raise _full(settings) from None
-        raise Invalid([Fault("archive", str(error))]) from None
-    except ArchiveError as error:
-        raise Invalid([Fault("archive", str(error))]) from None
-    except DatasetError as error:
-        # Where it was unpacked is of no use to whoever sent it.
-        lines = str(error).replace(f"{folder}{os.sep}", "").splitlines()
-        raise Invalid([Fault("archive", line) for line in lines]) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise NoSpace("the disk became full while the archive was unpacked; nothing was added") from None
+        outcome = Outcome(**desk.processes.run(_CHECK, dataclasses.asdict(request), limits))
+    except OverLimit as error:
+        raise Invalid([Fault("archive", f"could not be checked: {error}; send it in smaller parts")]) from None
+    except Failed:
+        raise Invalid([Fault("archive", "could not be checked: what reads it broke down over it")]) from None
+    except Stopped:
+        raise Busy("the service is being stopped; nothing was added, send it again", 10) from None
+    if outcome.code == "no_space":
+        raise NoSpace(*outcome.problems)
+    if outcome.code == "too_much" and room < most:
+        raise _full(settings)
+    if outcome.problems:
+        raise Invalid([Fault("archive", problem) for problem in outcome.problems])

@@ -2,9 +2,11 @@
 
 import hashlib
 import pathlib
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import contextmanager_in_threadpool
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -17,7 +19,8 @@ from api.context import Caller, Here, IdempotencyKey
 from api.creation import CREATED, created
 from api.problems import documented
 from services import device_history, materials, queries, uploads
-from services.uploads import Upload
+from services.once import Done
+from services.uploads import Desk, Upload
 
 router = APIRouter(tags=["supplies"])
 
@@ -61,12 +64,22 @@ async def add_dataset(
     Files whose names begin with `val` are for validation; without them, `validation_share` puts a part of the others
     aside. Every record is checked first.
     """
-    with uploads.place_for(here.settings) as place:
-        upload = await _received(request, here, place)
-        done = await run_in_threadpool(
-            uploads.add_dataset, here.store, here.settings, caller, name, upload, validation_share, idempotency_key
-        )
+
+    def add(desk: Desk, upload: Upload) -> Done:
+        return uploads.add_dataset(desk, caller, name, upload, validation_share, idempotency_key)
+
+    done = await _taken_in(request, here, caller, add)
     return created(done, response)
+
+
+async def _taken_in(request: Request, here: Here, caller: Caller, add: Callable[[Desk, Upload], Done]) -> Done:
+    queue = here.upload_queue
+    queue.require_place(caller.user_id)
+    desk = Desk(here.store, here.settings, queue.processes)
+    # Removing what was unpacked takes a while too.
+    async with contextmanager_in_threadpool(uploads.place_for(here.settings)) as place:
+        upload = await _received(request, here, place)
+        return await queue.run(caller.user_id, lambda: add(desk, upload))
 
 
 async def _received(request: Request, here: Here, place: pathlib.Path) -> Upload:
@@ -115,11 +128,11 @@ async def add_checkpoint(
 ) -> Any:
     """Add a checkpoint to start training from: a tar, gzipped or not, with one TensorFlow checkpoint (`ckpt-….index`
     and its data) somewhere in it. The archives of the Object Detection API's model zoo will do as they are."""
-    with uploads.place_for(here.settings) as place:
-        upload = await _received(request, here, place)
-        done = await run_in_threadpool(
-            uploads.add_checkpoint, here.store, here.settings, caller, name, upload, idempotency_key
-        )
+
+    def add(desk: Desk, upload: Upload) -> Done:
+        return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
+
+    done = await _taken_in(request, here, caller, add)
     return created(done, response)
 
 

@@ -15,6 +15,7 @@ from services.domain.tfrecord import DatasetError
 __all__ = ["LabelMap", "parse", "read"]
 
 MAX_CHARACTERS = 4 * 2**20
+MAX_NAME = 256  # characters; it stands in charts, tables and every evaluation
 MAX_ID = 10_000  # a model has an output for each id up to the highest, named or not
 
 
@@ -70,6 +71,9 @@ def _checked(path: Path, message: Any, lines: Mapping[str, int]) -> LabelMap:
         called = {field: getattr(item, field) for field in ("name", "display_name") if getattr(item, field)}
         if not called:
             raise refused("name", "the item has no name; add name: '…', as the records call the class")
+        for field, name in called.items():
+            if len(name) > MAX_NAME:
+                raise refused(field, f"a name of {len(name):,} characters; {MAX_NAME} are the most")
         shown = called.get("display_name") or called["name"]
         if not item.HasField("id"):
             raise refused("id", f"{shown!r} has no id; number the classes from 1")

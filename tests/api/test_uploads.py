@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import io
 import shutil
+import struct
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from api.upload_queue import MOST_OF_ONE
+from services import upload_check
+from services.bounded_process import Limits, Processes
+from services.domain.tfrecord import masked_crc32c
 from services.store.models import AuditEntry
 from services.users import directory
 from tests.api.service import BODY, Service, expect_problem
@@ -161,9 +166,55 @@ def test_a_disk_that_fills_up_while_unpacking_is_told(
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    def checked_here(processes: Processes, module: str, request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+        return dataclasses.asdict(upload_check.check(upload_check.Request(**request)))
+
     monkeypatch.setattr("services.archives._copy", full)
+    monkeypatch.setattr(Processes, "run", checked_here)
     expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 507, "no_space")
     assert left_over(service) == []
+
+
+def with_settings(service: Service, **settings: Any) -> None:
+    changed = dataclasses.replace(service.settings, **settings)
+    service.client = TestClient(create_app(changed, service.store), base_url="http://localhost")
+
+
+def test_the_check_of_an_archive_is_bounded_in_memory(service: Service, records: dict[str, bytes]) -> None:
+    with_settings(service, upload_check_mb=400)
+    length = struct.pack("<Q", 600 * 2**20)
+    header = length + struct.pack("<I", masked_crc32c(length))
+    packed = tarred({**records, "mine/train-huge": header + bytes(600 * 2**20 + 4)}, "w:gz")
+    problem = expect_problem(send(service, "/v1/datasets?name=mine", packed), 422, "invalid")
+    assert "could not be checked: it needs more than 400 MB of memory" in problem["detail"]
+    assert send(service, "/v1/datasets?name=mine", tarred(records)).status_code == 201
+    assert left_over(service) == []
+
+
+def test_the_check_of_an_archive_is_bounded_in_time(service: Service, records: dict[str, bytes]) -> None:
+    with_settings(service, upload_check_s=0.01)
+    problem = expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 422, "invalid")
+    assert "could not be checked: it took longer than 0.01 s" in problem["detail"]
+    expect_problem(service.get("/v1/datasets/mine"), 404)
+    assert left_over(service) == []
+
+
+def test_a_class_name_without_end_is_refused_and_not_repeated(service: Service, records: dict[str, bytes]) -> None:
+    labels = records["mine/labels.pbtxt"].replace(b"circle", b"circle" * 3000)
+    broken = {**records, "mine/labels.pbtxt": labels}
+    problem = expect_problem(send(service, "/v1/datasets?name=mine", tarred(broken)), 422, "invalid")
+    assert "a name of 18,000 characters; 256 are the most" in problem["detail"]
+    assert len(problem["detail"]) < 200
+
+
+def test_an_archive_too_many_is_told_when_to_come_again(service: Service, records: dict[str, bytes]) -> None:
+    queue = service.client.app.state.context.upload_queue  # type: ignore[attr-defined]
+    anna = service.principals["anna"].user_id
+    queue._held[anna] = MOST_OF_ONE
+    refused = send(service, "/v1/datasets?name=mine", tarred(records))
+    expect_problem(refused, 503, "busy")
+    assert int(refused.headers["retry-after"]) > 0
+    assert send(service, "/v1/datasets?name=mine", tarred(records), by="admin").status_code == 201
 
 
 def test_who_may_only_look_sends_nothing(service: Service, records: dict[str, bytes]) -> None:

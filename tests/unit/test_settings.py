@@ -26,6 +26,8 @@ GIVEN = {
     "MIN_FREE_DISK_MB": "7",
     "MAX_BODY_KB": "8",
     "MAX_UPLOAD_MB": "9",
+    "UPLOAD_CHECK_MB": "300",
+    "UPLOAD_CHECK_S": "45",
     "MAX_STEPS": "10",
     "MAX_JOBS_PER_USER": "11",
     "MAX_STREAMS": "12",

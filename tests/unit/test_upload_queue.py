@@ -1,0 +1,72 @@
+"""Archives wait in a line of their own, and those of one user do not fill it."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from api.upload_queue import AT_ONCE, MOST, MOST_OF_ONE, UploadQueue
+from services.errors import Busy
+
+
+@pytest.fixture
+def queue() -> Iterator[UploadQueue]:
+    queue = UploadQueue()
+    yield queue
+    queue.close()
+
+
+def test_few_are_checked_at_once_the_others_wait_and_too_many_are_refused(queue: UploadQueue) -> None:
+    go, lock, running, most_running = threading.Event(), threading.Lock(), 0, 0
+
+    def work() -> str:
+        nonlocal running, most_running
+        with lock:
+            running += 1
+            most_running = max(most_running, running)
+        go.wait(60)
+        with lock:
+            running -= 1
+        return threading.current_thread().name
+
+    async def scene() -> list[str]:
+        tasks = [asyncio.create_task(queue.run(number, work)) for number in range(MOST)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await queue.run(MOST, work)
+        with pytest.raises(Busy):
+            queue.require_place(MOST)
+        await asyncio.to_thread(lambda: "others are answered meanwhile")
+        go.set()
+        return await asyncio.gather(*tasks)
+
+    threads = asyncio.run(scene())
+    assert most_running == AT_ONCE
+    assert all(name.startswith("upload-check") for name in threads)
+    queue.require_place(MOST)
+
+
+def test_one_user_does_not_take_the_places_of_all(queue: UploadQueue) -> None:
+    go = threading.Event()
+
+    async def scene() -> None:
+        tasks = [asyncio.create_task(queue.run(1, lambda: go.wait(60))) for _ in range(MOST_OF_ONE)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="of your archives"):
+            queue.require_place(1)
+        queue.require_place(2)
+        go.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(scene())
+    queue.require_place(1)
+
+
+def test_a_place_is_free_again_after_work_that_failed(queue: UploadQueue) -> None:
+    async def scene() -> None:
+        for _ in range(MOST + 1):
+            with pytest.raises(ZeroDivisionError):
+                await queue.run(1, lambda: 1 // 0)
+
+    asyncio.run(scene())
