@@ -26,9 +26,10 @@ from services.store import attempts, events, jobs, leases, measurements
 from services.store.engine import Store
 from services.store.models import Attempt, Job
 
-__all__ = ["Concluded", "Left", "conclude", "read_left"]
+__all__ = ["Concluded", "Left", "conclude", "read_left", "unreadable"]
 
 _MOST_OF_LOG = 2**30  # bytes, from the end: seconds
+_MOST_OF_OUTCOME = 64 * 2**20  # bytes: that of 10,000 classes has a tenth of it
 _log = logging.getLogger(__name__)
 
 
@@ -57,17 +58,18 @@ def read_left(
     others: tuple[Mapping[str, Any], ...] = (),
 ) -> Left:
     """`killed_because`: why we killed the trainer ourselves, where we did; `known`: what was measured meanwhile."""
-    outcome = None
-    try:
-        outcome = Outcome.from_json((attempt_dir / OUTCOME_FILE).read_text())
-    except FileNotFoundError:
-        pass
-    except (OSError, ContractError, UnicodeDecodeError) as error:
-        _log.warning("%s of %s cannot be read: %s", OUTCOME_FILE, attempt_dir, error)
+    outcome = _outcome(attempt_dir / OUTCOME_FILE)
     ending = read_ending(exit_status, outcome, _printed(attempt_dir / LOG_FILE), known)
     if killed_because and ending.reason is None:
         ending = replace(ending, message=killed_because)
     return Left(exit_status, outcome, ending, killed=killed_because is not None, others=others)
+
+
+def unreadable(exit_status: int | None, error: Exception) -> Left:
+    """For an end that nobody can take in: its exit status must do."""
+    ending = read_ending(exit_status, None)
+    message = f"{ending.message} (what it left cannot be taken in: {type(error).__name__}: {str(error)[:300]})"
+    return Left(exit_status, None, replace(ending, message=message, finding=None))
 
 
 def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> Concluded | None:
@@ -145,6 +147,20 @@ def _note(
     measurement = planning.measured(attempt, outcome, now, ran_out=remedies.ran_out(tries)[-1])
     if measurement is not None:
         measurements.add(session, measurement)
+
+
+def _outcome(path: Path) -> Outcome | None:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_OF_OUTCOME + 1)
+        if len(text) > _MOST_OF_OUTCOME:
+            raise ContractError(f"the document: more than {_MOST_OF_OUTCOME} bytes")
+        return Outcome.from_json(text.decode())
+    except FileNotFoundError:
+        return None
+    except (OSError, ContractError, UnicodeDecodeError) as error:
+        _log.warning("%s cannot be read: %s", path, error)
+        return None
 
 
 def _printed(path: Path) -> Iterator[bytes]:

@@ -1,23 +1,25 @@
 """What a trainer reports (`events.jsonl`) becomes rows: series of metrics, events for people, progress of the job.
 
-Nothing that stands in the file stops the reading: what is no event is passed over, what no database keeps is left out.
-Read in batches from where the last one ended; the position is kept in the transaction that keeps the rows, so a
-supervisor that dies between two batches loses and doubles nothing.
+Nothing that stands in the file stops the reading. A line that is no event, or that the database refuses, is passed over
+and noted as a warning; it costs only itself. Read in batches from where the last one ended; the position is kept in the
+transaction that keeps the rows, so a supervisor that dies between two batches loses and doubles nothing.
 """
 
+import dataclasses
 import datetime
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from services import probed
+from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, EventKind
-from services.storable import count, number, storable
+from services.storable import count, number, storable, text
 from services.store import attempts, events, jobs, leases, metrics
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 from services.store.metrics import Value
 from services.store.models import Attempt, Job
 
@@ -25,14 +27,36 @@ __all__ = ["ingest"]
 
 _BATCH_BYTES = 1024 * 1024
 _LONGEST_NAME, _LONGEST_PHASE = 96, 32  # as the database keeps them
+_LONGEST_PROBLEM = 300
+_LATEST = 253_402_214_400  # 31 December 9999: later moments are none in another zone
+_SLOWEST_STEP_S = 1e6  # eleven days: more is no step, and what is left of a job could not be said in seconds
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Line:
+class _Event:
     kind: EventKind
     at: datetime.datetime
     data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line of the file: an event, or the reason why it is none."""
+
+    length: int
+    event: _Event | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The attempt whose lines these are, and the lease that allows to keep them."""
+
+    store: Store
+    job_id: int
+    number: int
+    token: str
 
 
 def ingest(store: Store, job_id: int, number: int, token: str, attempt_dir: Path) -> int:
@@ -40,31 +64,61 @@ def ingest(store: Store, job_id: int, number: int, token: str, attempt_dir: Path
     with store.reading() as session:
         attempt = attempts.get(session, job_id, number)
         position = attempt.ingested if attempt else 0
-    text = _read_from(attempt_dir / EVENTS_FILE, position)
-    if not text:
+    read = _read_from(attempt_dir / EVENTS_FILE, position)
+    lines = [_parse(line) for line in read.splitlines(keepends=True)]
+    if not lines or not _take_in(_Target(store, job_id, number, token), position, lines):
         return 0
-    lines = list(_parse(text))
-    with store.transaction() as session:
-        if leases.held(session, job_id, token) is None:
-            return 0
-        job, attempt = jobs.lock(session, job_id), attempts.get(session, job_id, number)
+    return len(read)
+
+
+def _take_in(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
+    """Keep these lines, without those that cannot be kept: halving finds them. False where the lease is gone, or
+    somebody else has read on from `position`."""
+    try:
+        return _keep(target, position, lines)
+    except StoreUnavailable:
+        raise
+    except Exception as error:
+        if len(lines) == 1:
+            refused = dataclasses.replace(lines[0], event=None, problem=f"it cannot be kept: {error}")
+            return _keep(target, position, [refused])
+    half = len(lines) // 2
+    middle = position + sum(line.length for line in lines[:half])
+    return _take_in(target, position, lines[:half]) and _take_in(target, middle, lines[half:])
+
+
+def _keep(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
+    """All in one transaction."""
+    found = [line.event for line in lines if line.event]
+    with target.store.transaction() as session:
+        if leases.held(session, target.job_id, target.token) is None:
+            return False
+        job, attempt = jobs.lock(session, target.job_id), attempts.get(session, target.job_id, target.number)
         if job is None or attempt is None or attempt.ingested != position:
-            return 0
-        metrics.record(session, job_id, number, [value for line in lines for value in _values(line)])
-        events.add_many(
-            session,
-            [
-                {"job_id": job_id, "attempt": number, "kind": line.kind, "at": line.at, "data": line.data}
-                for line in lines
-                if line.kind != EventKind.STEP  # those are the metrics
-            ],
-        )
-        for line in lines:
-            _progress(job, attempt, line)
-            if line.kind == EventKind.PROBE:
-                probed.take_in(session, job, attempt, line.data, line.at)
-        attempt.ingested = position + len(text)
-    return len(text)
+            return False
+        metrics.record(session, job.id, attempt.number, [value for event in found for value in _values(event)])
+        told = [event for event in found if event.kind != EventKind.STEP]  # those are the metrics
+        events.add_many(session, [_row(job, attempt, event) for event in [*told, *_note_of(lines)]])
+        for event in found:
+            _progress(job, attempt, event)
+            if event.kind == EventKind.PROBE:
+                probed.take_in(session, job, attempt, event.data, event.at)
+        attempt.ingested = position + sum(line.length for line in lines)
+    return True
+
+
+def _row(job: Job, attempt: Attempt, event: _Event) -> dict[str, Any]:
+    return {"job_id": job.id, "attempt": attempt.number, "kind": event.kind, "at": event.at, "data": event.data}
+
+
+def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
+    """A warning about the lines that were passed over, if there are any."""
+    problems = [line.problem for line in lines if line.problem]
+    if problems:
+        what = "1 line" if len(problems) == 1 else f"{len(problems)} lines"
+        message = f"passed over {what} of {EVENTS_FILE}: {text(problems[0])[:_LONGEST_PROBLEM]}"
+        _log.warning("%s", message)
+        yield _Event(EventKind.WARNING, utc_now(), {"message": message})
 
 
 def _read_from(path: Path, position: int) -> bytes:
@@ -72,63 +126,74 @@ def _read_from(path: Path, position: int) -> bytes:
     try:
         with path.open("rb") as file:
             file.seek(position)
-            text = file.read(_BATCH_BYTES)
+            read = file.read(_BATCH_BYTES)
     except OSError as error:
         if not isinstance(error, FileNotFoundError):
             _log.warning("%s cannot be read: %s", path, error)
         return b""
-    end = text.rfind(b"\n") + 1
-    return text[:end] if end or len(text) < _BATCH_BYTES else text
+    end = read.rfind(b"\n") + 1
+    return read[:end] if end or len(read) < _BATCH_BYTES else read
 
 
-def _parse(text: bytes) -> Iterator[_Line]:
-    for line in text.splitlines():
-        try:
-            values = storable(json.loads(line))
-            kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
-            yield _Line(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
-        except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
-            _log.warning("passed over a line of %s that is no event (%s)", EVENTS_FILE, str(error)[:200])
+def _parse(line: bytes) -> _Line:
+    if not line.strip():
+        return _Line(len(line))
+    try:
+        return _Line(len(line), _event(json.loads(line)))
+    except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
+        return _Line(len(line), problem=f"it is no event ({type(error).__name__}: {error})")
 
 
-def _values(line: _Line) -> Iterator[Value]:
-    data = line.data
+def _event(said: Any) -> _Event:
+    values = storable(said)
+    kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
+    if not 0 <= seconds < _LATEST:
+        raise ValueError(f"time: {seconds:g} is no moment")
+    step = said.get("step")
+    if isinstance(step, int) and not isinstance(step, bool) and count(step) is None:
+        raise ValueError("step: a number that no training comes to")
+    return _Event(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
+
+
+def _values(event: _Event) -> Iterator[Value]:
+    data = event.data
     step = count(data.get("step"))
     if step is None:
         return
     found: dict[str, Any] = {}
-    if line.kind == EventKind.STEP:
+    if event.kind == EventKind.STEP:
         device, host = _part(data, "device"), _part(data, "host")
         found = {
             **_part(data, "losses"),
             "learning_rate": data.get("learning_rate"),
             "images_per_s": data.get("images_per_s"),
             "step_s": data.get("step_s"),
-            "device_memory": device.get("current"),
-            "device_memory_peak": device.get("peak"),
-            "host_memory": host.get("current"),
+            "device_memory": count(device.get("current")),
+            "device_memory_peak": count(device.get("peak")),
+            "host_memory": count(host.get("current")),
         }
-    elif line.kind == EventKind.EVAL:
+    elif event.kind == EventKind.EVAL:
         found = dict(_part(data, "metrics"))
     for name, value in found.items():
         known = number(value)
         if known is not None:
-            yield Value(name[:_LONGEST_NAME], step, known, line.at)
+            yield Value(name[:_LONGEST_NAME], step, known, event.at)
 
 
-def _progress(job: Job, attempt: Attempt, line: _Line) -> None:
-    data = line.data
+def _progress(job: Job, attempt: Attempt, event: _Event) -> None:
+    data = event.data
     step = count(data.get("step"))
     if step is not None:
-        attempt.step = job.step = step
-    if line.kind == EventKind.PHASE and isinstance(data.get("phase"), str):
+        attempt.step, job.step = step, min(step, job.steps)
+    if event.kind == EventKind.PHASE and isinstance(data.get("phase"), str):
         attempt.phase = data["phase"][:_LONGEST_PHASE]
-    elif line.kind == EventKind.STEP:
+    elif event.kind == EventKind.STEP:
         peak = count(_part(data, "device").get("peak"))
         if peak is not None:
             attempt.peak_bytes = max(peak, attempt.peak_bytes or 0)
-        attempt.step_s = number(data.get("step_s")) or attempt.step_s
-    elif line.kind == EventKind.CHECKPOINT and step is not None:
+        seconds = number(data.get("step_s"))
+        attempt.step_s = seconds if seconds and 0 < seconds < _SLOWEST_STEP_S else attempt.step_s
+    elif event.kind == EventKind.CHECKPOINT and step is not None:
         attempt.saved_step = step
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "plan_of_job",
     "points_of",
     "policy_of_job",
+    "possible_peak",
     "prediction_values",
     "present_devices",
     "rooms",
@@ -50,6 +51,7 @@ PRESENT_S = 30.0  # a device that was not reported for this long is not there
 KNOWN_S = 24 * 3600.0  # for this long, a host that went away, or a device with a problem, is expected back
 # CUDA's context, cuDNN's handles and what the display takes: the allocator never gets these.
 _GPU_RESERVE_BYTES = 600 * 2**20
+_MOST_DEVICES = 4  # as much memory as so many devices have is not believed of a trainer that had one
 
 
 def usable_bytes(kind: str, size: int) -> int:
@@ -245,9 +247,11 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, 
     allocator = outcome.allocator if outcome else AllocatorStats()
     # More than there was, whatever the allocator says: fragments cannot be used either.
     at_least = max(_known(allocator.in_use) + _known(allocator.requested), attempt.limit_bytes + 1)
+    at_least = min(at_least, _MOST_DEVICES * attempt.limit_bytes + 1)
     # The peak of one that never trained a step is no peak of training.
-    peak = max(attempt.peak_bytes or 0, _known(allocator.peak)) if attempt.step_s is not None else 0
-    evaluation: int | None = _known(allocator.evaluation_peak) or None
+    trained = max(attempt.peak_bytes or 0, _known(allocator.peak)) if attempt.step_s is not None else 0
+    peak = possible_peak(trained, attempt)
+    evaluation: int | None = possible_peak(_known(allocator.evaluation_peak), attempt) or None
     if ran_out and _ran_out_evaluating(attempt):
         evaluation = at_least
     elif ran_out:
@@ -310,6 +314,11 @@ def _is_brief(attempt: Attempt, outcome: Outcome | None) -> bool:
 def _known(said: int | None) -> int:
     """Bytes, as the trainer says; 0 where it says nothing that can be."""
     return min(storable.count(said) or 0, 2**60)
+
+
+def possible_peak(peak: int, attempt: Attempt) -> int:
+    """0 for a peak that the attempt's device cannot have had: it would keep other jobs of the model from starting."""
+    return peak if peak <= _MOST_DEVICES * attempt.limit_bytes else 0
 
 
 def _ran_out_evaluating(attempt: Attempt) -> bool:

@@ -66,6 +66,8 @@ def _tried(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _keep(
     session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime, *, brief: bool
 ) -> None:
+    if peak is not None and not planning.possible_peak(peak, attempt):
+        return
     complete = peak is not None
     known = peak if peak is not None else attempt.limit_bytes + 1
     found = planning.measurement(attempt, plan, now, peak=known, complete=complete, brief=brief and complete)

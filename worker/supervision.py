@@ -92,8 +92,7 @@ class Supervision:
                 held = self._beat(held)
             if now >= ingest_at:
                 ingest_at = now + _INGEST_S
-                with contextlib.suppress(StoreUnavailable):
-                    ingestion.ingest(self._store, self._job_id, self._number, self._token, self._folder)
+                self._ingest()
             self._witness.look(now)
             if self._hang.seems(now):
                 self._stop(0.0, f"the trainer reported nothing for {self._hang.limit_s:.0f} s and was ended")
@@ -102,6 +101,15 @@ class Supervision:
             if self._stopper:
                 self._stopper.go_on(now)
         return held
+
+    def _ingest(self) -> None:
+        """Whatever is wrong with what the trainer reports, it goes on."""
+        try:
+            ingestion.ingest(self._store, self._job_id, self._number, self._token, self._folder)
+        except StoreUnavailable:
+            pass
+        except Exception:
+            _log.exception("what the trainer reports cannot be taken in")
 
     def _beat(self, held: bool) -> bool:
         try:
@@ -156,11 +164,17 @@ def take_in_and_conclude(
     killed_because: str | None,
     facts: Facts,
 ) -> Concluded | None:
-    """The last events, then the end."""
-    while ingestion.ingest(store, job_id, number, token, folder):
-        pass
-    left = conclusion.read_left(folder, status, killed_because, known(store, job_id, number, facts), facts.others)
-    return conclusion.conclude(store, job_id, number, token, left)
+    """The last events, then the end. An end that cannot be taken in whole is taken in by its exit status alone."""
+    try:
+        while ingestion.ingest(store, job_id, number, token, folder):
+            pass
+        left = conclusion.read_left(folder, status, killed_because, known(store, job_id, number, facts), facts.others)
+        return conclusion.conclude(store, job_id, number, token, left)
+    except StoreUnavailable:
+        raise
+    except Exception as error:
+        _log.exception("job %s, attempt %s: its end cannot be taken in whole", job_id, number)
+        return conclusion.conclude(store, job_id, number, token, conclusion.unreadable(status, error))
 
 
 class _Exit:

@@ -19,6 +19,7 @@ from services.store.models import Metric, MetricBlock
 __all__ = ["Bucket", "Value", "names_of_job", "newest_value", "record", "series", "series_of_attempt"]
 
 _ROWS = 1000  # per statement: both databases bound the parameters of one
+_NAMES = 500  # likewise
 _LARGEST = 1e290  # PostgreSQL refuses a sum that is too large for it
 _WIDTHS = (4, 16, 64, 256, 1024, 4096)  # steps of a block, each a multiple of the one before
 
@@ -59,9 +60,10 @@ def record(session: Session, job_id: int, attempt: int, values: Iterable[Value])
     all_rows = list(rows.values())
     for start in range(0, len(all_rows), _ROWS):
         session.execute(_upsert(session), all_rows[start : start + _ROWS])
-    if rows:
-        names, steps = {name for name, _ in rows}, [step for _, step in rows]
-        _write_blocks(session, _Series(job_id, sorted(names), [attempt]), min(steps), max(steps))
+    names, steps = sorted({name for name, _ in rows}), [step for _, step in rows]
+    for start in range(0, len(names), _NAMES):
+        some = _Series(job_id, names[start : start + _NAMES], [attempt])
+        _write_blocks(session, some, min(steps), max(steps))
 
 
 def _upsert(session: Session) -> Any:
