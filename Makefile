@@ -78,7 +78,7 @@ format: $(STAMP) ## rewrite the sources in the agreed style
 	$(PY) -m ruff check --fix . && $(PY) -m ruff format .
 
 # Versions already in a lock file are kept; UPGRADE=1 takes the newest that fit. Order matters: the first decides.
-COMPILE = $(PY) -m uv pip compile --quiet --python-version 3.11 --python-platform x86_64-unknown-linux-gnu \
+COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
 .PHONY: lock

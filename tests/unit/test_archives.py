@@ -119,7 +119,7 @@ SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"
         (header(tarfile.XHDTYPE, b"1" * 2**20), "has a header of 1,048,576 bytes"),
         (header(tarfile.XGLTYPE, b"", size=2**32), "has a header of 4,294,967,296 bytes"),
         (header(tarfile.GNUTYPE_LONGNAME, b"", size=2**32), "has a header of 4,294,967,296 bytes"),
-        (header(tarfile.XHDTYPE, b"11 path=abc\n") * 1000, "headers without end"),
+        (header(tarfile.XHDTYPE, b"12 path=abc\n") * 1000, "headers without end"),
         (header(tarfile.GNUTYPE_LONGNAME, b"abc") * 1000, "headers without end"),
         (header(tarfile.GNUTYPE_SPARSE, b""), "neither a file nor a folder"),
         (header(tarfile.XHDTYPE, SPARSE) + header(tarfile.REGTYPE, b"9999999\n" + b"1\n" * 2**18), "neither a file"),
@@ -137,7 +137,7 @@ def test_headers_are_bounded_before_they_are_read(tmp_path: Path, folder: Path, 
 
 def test_headers_count_as_what_an_archive_holds(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.archives._MOST_ENTRIES", 5)
-    pair = header(tarfile.XGLTYPE, b"11 path=abc\n") + header(tarfile.REGTYPE, b"data")
+    pair = header(tarfile.XGLTYPE, b"12 path=abc\n") + header(tarfile.REGTYPE, b"data")
     (tmp_path / "a.tar").write_bytes(pair * 3 + bytes(1024))
     with pytest.raises(ArchiveError, match="more than 5 files"):
         unpack(tmp_path / "a.tar", folder, MB, lambda name: False)

@@ -24,6 +24,13 @@ def locked(name: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
 
 
+def locked_here(name: str) -> dict[str, str]:
+    """Without what the lock keeps for other systems."""
+    lines = re.findall(r"^[a-z0-9._-]+==.*(?= \\)", (ROOT / name).read_text(), re.MULTILINE)
+    found = [one for one in map(Requirement, lines) if not one.marker or one.marker.evaluate()]
+    return {one.name: str(one.specifier) for one in found}
+
+
 def wanted() -> list[str]:
     extras = [line for lines in PROJECT["project"]["optional-dependencies"].values() for line in lines]
     return names(PROJECT["project"]["dependencies"] + extras + PROJECT["dependency-groups"]["bootstrap"])
@@ -70,6 +77,23 @@ def test_exact_pins_are_what_is_locked() -> None:
     assert pins.items() <= locked("requirements.lock").items()
 
 
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_python_gets_the_same_versions(name: str) -> None:
+    entries = re.findall(r"^([a-z0-9._-]+)==", (ROOT / name).read_text(), re.MULTILINE)
+    assert len(entries) == len(set(entries))
+
+
+def test_what_is_installed_is_what_is_locked_for_this_python() -> None:
+    versions = locked_here("requirements-dev.lock")
+    assert {name: f"=={importlib.metadata.version(name)}" for name in versions} == versions
+
+
+def test_nothing_was_compiled_on_this_machine() -> None:
+    """A wheel that was published for Linux says which C library it needs; one that was built here does not."""
+    wheels = {one.name: one.read_text("WHEEL") or "" for one in importlib.metadata.distributions()}
+    assert [name for name, text in wheels.items() if re.search(r"^Tag: .*-linux_", text, re.MULTILINE)] == []
+
+
 def test_every_direct_dependency_and_override_is_explained() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text()
     assert [name for name in wanted() + overridden("overrides.txt") if f"`{name}`" not in page] == []
@@ -83,7 +107,7 @@ def test_the_api_is_a_part_of_the_base_without_a_training_library() -> None:
 
 def test_only_the_object_detection_api_goes_without_what_it_demands_in_the_api_lock() -> None:
     """An override holds for the whole lock: it must not take from one package what another one needs."""
-    api, missing = locked("requirements-api.lock"), {}
+    api, missing = locked_here("requirements-api.lock"), {}
     for name in api:
         demanded = map(Requirement, importlib.metadata.requires(name) or [])
         asked = {canonicalize_name(one.name) for one in demanded if not one.marker or one.marker.evaluate()}

@@ -7,11 +7,13 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 from services.settings import Settings
 
@@ -68,7 +70,10 @@ def lock_of(stage: str) -> str:
 def test_every_base_image_is_pinned_to_a_full_version_of_the_python_that_the_project_needs() -> None:
     bases = {rest for stage in STAGES for rest in values(stage, "FROM") if rest not in STAGES}
     assert len(bases) == 1
-    assert re.fullmatch(r"python:3\.11\.\d+-slim-[a-z]+", bases.pop())
+    version = re.fullmatch(r"python:(\d+\.\d+\.\d+)-slim-[a-z]+", bases.pop())
+    assert version
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert SpecifierSet(project["requires-python"]).contains(version[1])
 
 
 def test_each_image_is_installed_from_its_lock_by_the_script_behind_make_env() -> None:
