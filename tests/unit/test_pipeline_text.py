@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain import catalogue
-from services.domain.pipeline_config import ConfigError, comments, parse, to_text
-from services.domain.pipeline_config.text import MAX_CHARACTERS
+from services.domain.pipeline_config import ConfigError, check, comments, parse, to_text
+from services.domain.pipeline_config.problems import MAX_PROBLEMS
+from services.domain.pipeline_config.scan import scan
+from services.domain.pipeline_config.text import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS, empty
 
 RESIZER = "model { faster_rcnn {\n  image_resizer {\n    "
 
@@ -75,6 +77,52 @@ def test_a_wrong_value_in_a_list_is_named_by_its_index():
 def test_what_is_no_config_at_all_gets_a_sentence(text, words):
     with pytest.raises(ConfigError, match=words):
         parse(text)
+
+
+@pytest.mark.parametrize("opening", ["a{", "a{\n", "a:<", "a:[", "model{"])
+def test_deep_nesting_is_refused_at_its_first_bracket_that_is_too_deep(opening):
+    with pytest.raises(ConfigError) as caught:
+        parse(opening * 40_000)
+    (problem,) = caught.value.problems
+    place = (opening * (MAX_DEPTH + 1)).rstrip("\n")
+    assert "nested too deep" in problem.message
+    assert (problem.line, problem.column) == (place.count("\n") + 1, len(place.rpartition("\n")[2]))
+
+
+def test_brackets_in_texts_and_comments_nest_nothing():
+    config = parse('train_config { fine_tune_checkpoint: "' + "{" * 100 + '" } # ' + "{" * 100)
+    assert config.train_config.fine_tune_checkpoint == "{" * 100
+
+
+def test_more_tokens_than_any_config_has_are_refused_before_they_are_parsed():
+    with pytest.raises(ConfigError, match="more than"):
+        parse("train_config { " + 'freeze_variables: "a" ' * (MAX_TOKENS // 3) + "}")
+    some = parse("train_config { " + 'freeze_variables: "a" ' * (MAX_TOKENS // 3 - 2) + "}")
+    assert len(some.train_config.freeze_variables) == MAX_TOKENS // 3 - 2
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000 + ": 1", "train_config { batch_size: " + "9" * 200_000 + " }", "[" + "a." * 9_000 + "/c] {}"]
+)
+def test_an_error_is_as_long_as_a_person_reads_whatever_was_sent(text):
+    with pytest.raises(ConfigError) as caught:
+        parse(text)
+    assert len(str(caught.value)) < 2000
+
+
+def test_a_flood_of_problems_is_told_in_part_and_counted():
+    config = parse("eval_config { " + 'metrics_set: "none" ' * 500 + "}")
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert len(caught.value.problems) == MAX_PROBLEMS + 1
+    assert "more problems" in caught.value.problems[-1].message
+
+
+def test_a_scan_keeps_each_name_once_however_deep_it_stands():
+    found = scan("abc{" * 3_000, empty().DESCRIPTOR)
+    assert len(found.marks) == len(found.open_blocks) == 3_000
+    assert sum(len(mark.place.name) for mark in found.marks) == 3 * 3_000
+    assert found.marks[2].path == "abc.abc.abc"
 
 
 @given(st.text(max_size=80))

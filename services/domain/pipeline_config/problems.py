@@ -1,7 +1,10 @@
 """What is wrong with a configuration, in words that name the place and the remedy."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+MAX_PROBLEMS = 50  # told at one time: a person mends a few and sends the text again
+_LONGEST_FIELD, _LONGEST_MESSAGE = 250, 1000  # characters; names and values in them are the sender's
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,28 @@ class Problem:
 
 
 class ConfigError(ValueError):
-    """A pipeline.config that cannot be used. `problems` holds every problem that was found, at least one."""
+    """A pipeline.config that cannot be used. `problems` holds the first MAX_PROBLEMS and a count of the rest."""
 
     code = "bad_config"
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+        found = list(problems)
+        self.problems = tuple(map(_bounded, found[:MAX_PROBLEMS]))
+        if len(found) > MAX_PROBLEMS:
+            self.problems += (Problem("", f"and {len(found) - MAX_PROBLEMS:,} more problems"),)
         super().__init__("; ".join(map(str, self.problems)))
+
+
+def _bounded(problem: Problem) -> Problem:
+    return replace(
+        problem, field=clipped(problem.field, _LONGEST_FIELD), message=clipped(problem.message, _LONGEST_MESSAGE)
+    )
+
+
+def clipped(text: str, longest: int) -> str:
+    """`text`, its middle left out where it is longer than that."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 
 
 def refuse(field: str, message: str) -> ConfigError:

@@ -4,6 +4,7 @@ protobuf's parser tells a line and a column but no field, and throws comments aw
 braces and names only: it never fails, so it can also be asked about text that the parser has refused.
 """
 
+import bisect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,73 +20,105 @@ _TOKEN = re.compile(
 _OPEN, _CLOSE = "{<", "}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A field and the block it stands in. A place costs the same at any depth; its path is joined when asked for."""
+
+    block: "Place | None" = None
+    name: str = ""
+    index: int | None = None  # of a repeated field
+
+    @property
+    def path(self) -> str:
+        parts: list[str] = []
+        place: Place | None = self
+        while place is not None and place.name:
+            parts.append(place.name if place.index is None else f"{place.name}[{place.index}]")
+            place = place.block
+        return ".".join(reversed(parts))
+
+
+_TOP = Place()
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
-    """From here on the text is about `path`. `opens`: the field itself starts here; else a block has just closed."""
+    """From here on the text is about `place`. `opens`: the field itself starts here; else a block has just closed."""
 
     line: int
     column: int
-    path: str
+    place: Place
     opens: bool = True
+
+    @property
+    def path(self) -> str:
+        return self.place.path
 
 
 @dataclass
 class Scan:
     marks: list[Mark] = field(default_factory=list)
-    comments: dict[str, list[str]] = field(default_factory=dict)
-    open_blocks: list[str] = field(default_factory=list)  # paths of the blocks never closed, outermost first
+    notes: list[tuple[Place, list[str]]] = field(default_factory=list)
+    open_blocks: list[Place] = field(default_factory=list)  # blocks never closed, outermost first
+
+    @property
+    def comments(self) -> dict[str, list[str]]:
+        """Comment lines by the path of their field."""
+        found: dict[str, list[str]] = {}
+        for place, lines in self.notes:
+            found.setdefault(place.path, []).extend(lines)
+        return found
 
     def path_at(self, line: int, column: int) -> str:
         """The field that the text is about at that place; empty at the top level."""
-        before = [mark for mark in self.marks if (mark.line, mark.column) <= (line, column)]
-        return before[-1].path if before else ""
+        at = bisect.bisect_right(self.marks, (line, column), key=lambda mark: (mark.line, mark.column))
+        return self.marks[at - 1].path if at else ""
 
 
 @dataclass
 class _Block:
-    path: str
+    place: Place
     message: Any  # descriptor of the block's message; None where the schema does not know it
     seen: dict[str, int] = field(default_factory=dict)
     name: str = ""  # the field whose value comes next
     in_list: bool = False
 
-    def enter(self, name: str) -> str:
-        """Path of the next occurrence of field `name`."""
+    def enter(self, name: str) -> Place:
+        """The next occurrence of field `name`."""
         self.name = name
         return self.next_item()
 
-    def next_item(self) -> str:
+    def next_item(self) -> Place:
         index = self.seen.get(self.name, -1) + 1
         self.seen[self.name] = index
         known = self.message.fields_by_name.get(self.name) if self.message else None
-        suffix = f"[{index}]" if known is not None and known.is_repeated else ""
-        return f"{self.path}.{self.name}{suffix}" if self.path else f"{self.name}{suffix}"
+        return Place(self.place, self.name, index if known is not None and known.is_repeated else None)
 
-    def child(self, path: str) -> "_Block":
+    def child(self, place: Place) -> "_Block":
         known = self.message.fields_by_name.get(self.name) if self.message else None
-        return _Block(path, known.message_type if known is not None else None)
+        return _Block(place, known.message_type if known is not None else None)
 
 
 class _Scanner:
     def __init__(self, root: Any) -> None:
         self.found = Scan()
-        self.blocks = [_Block("", root)]
-        self.path = ""  # of the field being read
+        self.blocks = [_Block(_TOP, root)]
+        self.place = _TOP  # of the field being read
         self.awaits_value = False
         self.pending: list[str] = []  # comments that wait for the field they speak of
-        self.last = ("", 0)  # the newest finished or opened field and the line of its newest token
+        self.last = (_TOP, 0)  # the newest finished or opened field and the line of its newest token
 
     def read(self, text: str) -> Scan:
-        for kind, token, line, column in _tokens(text):
+        for kind, token, line, column in tokens(text):
             if kind == "comment":
                 self._comment(token, line)
                 continue
             self._token(kind, token, line, column)
-            if self.path:
-                self.last = (self.path, line)
+            if self.place is not _TOP:
+                self.last = (self.place, line)
         if self.pending:
-            self._attach("", self.pending)
-        self.found.open_blocks = [block.path for block in self.blocks[1:]]
+            self._attach(_TOP, self.pending)
+        self.found.open_blocks = [block.place for block in self.blocks[1:]]
         return self.found
 
     def _token(self, kind: str, token: str, line: int, column: int) -> None:
@@ -99,17 +132,17 @@ class _Scanner:
         elif kind == "mark" and token == "]":
             block.in_list = self.awaits_value = False
         elif kind == "mark" and token == "," and block.in_list:
-            self.path = block.next_item()
+            self.place = block.next_item()
             self._mark(line, column)
         elif kind == "word" and not self.awaits_value:
-            self.path = block.enter(token)
+            self.place = block.enter(token)
             self.awaits_value = True
             self._mark(line, column)
         elif kind in ("word", "string") and not block.in_list:
             self.awaits_value = False
 
     def _open(self, block: _Block) -> None:
-        self.blocks.append(block.child(self.path))
+        self.blocks.append(block.child(self.place))
         self.awaits_value = False
 
     def _close(self, line: int, column: int) -> None:
@@ -117,25 +150,25 @@ class _Scanner:
             return
         closed = self.blocks.pop()
         if self.pending:  # a comment at the end of a block speaks of no field in it: keep it with the block
-            self._attach(closed.path, self.pending)
-        self.path = closed.path
+            self._attach(closed.place, self.pending)
+        self.place = closed.place
         self.awaits_value = self.blocks[-1].in_list
-        self.found.marks.append(Mark(line, column, self.blocks[-1].path, opens=False))
+        self.found.marks.append(Mark(line, column, self.blocks[-1].place, opens=False))
 
     def _mark(self, line: int, column: int) -> None:
-        self.found.marks.append(Mark(line, column, self.path))
+        self.found.marks.append(Mark(line, column, self.place))
         if self.pending:
-            self._attach(self.path, self.pending)
+            self._attach(self.place, self.pending)
 
     def _comment(self, token: str, line: int) -> None:
-        path, last_line = self.last
-        if path and line == last_line:
-            self._attach(path, [token.rstrip()])
+        place, last_line = self.last
+        if place is not _TOP and line == last_line:
+            self._attach(place, [token.rstrip()])
         else:
             self.pending.append(token.rstrip())
 
-    def _attach(self, path: str, lines: list[str]) -> None:
-        self.found.comments.setdefault(path, []).extend(lines)
+    def _attach(self, place: Place, lines: list[str]) -> None:
+        self.found.notes.append((place, lines))
         if lines is self.pending:
             self.pending = []
 
@@ -145,7 +178,8 @@ def scan(text: str, root: Any) -> Scan:
     return _Scanner(root).read(text)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
+def tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """Kind, text, line and column of each comment, string, word and other character."""
     line, start = 1, 0
     position = 0
     for match in _TOKEN.finditer(text):

@@ -9,12 +9,14 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from services.domain.pipeline_config import messages
 from services.domain.pipeline_config.problems import ConfigError, Problem
-from services.domain.pipeline_config.scan import Scan, scan
+from services.domain.pipeline_config.scan import Scan, scan, tokens
 from services.domain.suggestions import close_names
 
 Config: TypeAlias = Any  # object_detection.protos.TrainEvalPipelineConfig, built at run time
 
 MAX_CHARACTERS = 256 * 1024  # the longest config of the model zoo has 5 thousand
+MAX_DEPTH = 32  # blocks in blocks; the schema's own deepest field has a dozen around it
+MAX_TOKENS = 20_000  # names, values, brackets, comments; the model zoo's longest has 1,500
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32,
@@ -38,6 +40,7 @@ def copied(config: Config) -> Config:
 def parse(text: str) -> Config:
     """The configuration that `text` holds. Raises ConfigError with line, column and field of what is wrong."""
     _refuse_what_is_no_text(text)
+    _refuse_too_much(text)
     config = empty()
     try:
         text_format.Parse(text, config)
@@ -96,6 +99,21 @@ def _refuse_what_is_no_text(text: str) -> None:
         raise ConfigError([Problem("", message, line, column)])
 
 
+def _refuse_too_much(text: str) -> None:
+    """Before anything that keeps the text's structure: each level of it is a call of the parser, each token an
+    object or several. What comes later may then take its time over each field."""
+    depth = 0
+    for count, (kind, token, line, column) in enumerate(tokens(text)):
+        if count >= MAX_TOKENS:
+            message = f"has more than {MAX_TOKENS:,} names, values and brackets; the model zoo's have some thousand"
+            raise ConfigError([Problem("", message, line, column)])
+        if kind == "mark":
+            depth = max(0, depth + (token in "{<[") - (token in "}>]"))
+        if depth > MAX_DEPTH:
+            message = f"is nested too deep: a pipeline.config has at most {MAX_DEPTH} blocks in one another"
+            raise ConfigError([Problem("", message, line, column)])
+
+
 def _explain(error: text_format.ParseError, text: str) -> Problem:
     line, column = error.GetLine() or 1, error.GetColumn() or 1
     found = scan(text, empty().DESCRIPTOR)
@@ -114,7 +132,7 @@ def _say(reason: str, path: str, found: Scan, word: str) -> str:
     if match := re.search(r'specified along with field "([^"]*)"', reason):
         return f"cannot stand beside {match.group(1)}: keep one of the two"
     if reason.endswith('Expected "}".') and found.open_blocks:
-        return f"a block is not closed: add the missing }} after {found.open_blocks[-1]}"
+        return f"a block is not closed: add the missing }} after {found.open_blocks[-1].path}"
     if reason.endswith('Expected ":".'):
         return f"expected a colon between the field and its value, found {word or 'the end'}"
     if reason.startswith("Extension"):

@@ -1,0 +1,1 @@
+"""Cases of hostile input, one module for each kind."""
