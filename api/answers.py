@@ -376,15 +376,22 @@ class EstimatedDevice(BaseModel):
     problem: str | None = Field(description="why nothing starts on it")
 
 
+class FieldProblem(BaseModel):
+    field: str
+    message: str
+
+
 class Estimate(BaseModel):
-    possible: bool
+    possible: bool = Field(description="it could start on a device that is known, or before any is known")
+    problem: FieldProblem | None = Field(description="why submitting would be refused; null where it would not")
+    waits_for: str | None = Field(description="the device that it would wait for, where it asks to wait for one")
     asked: Plan
     plan: Plan | None = Field(description="how it would start; null where nothing that is allowed fits")
     predicted: Prediction
     changes: list[Change]
     summary: str
     devices: list[EstimatedDevice]
-    ladder: list[Rung] = Field(description="what it may come down to, step by step")
+    ladder: list[Rung] = Field(description="what it can fall back to, step by step")
     host_peak_bytes: int | None = Field(
         description="the most that an attempt of this model took of its host's memory; null where none was measured"
     )

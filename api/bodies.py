@@ -100,7 +100,11 @@ class PolicyBody(Body):
 
 
 class DeviceBody(Body):
-    min_memory_mb: int = Field(default=0, ge=0, le=2**24)
+    min_memory_mb: int = Field(default=0, ge=0, le=2**24, description="the smallest device that the job may be put on")
+    wait: bool = Field(
+        default=False,
+        description="true: accept the job although no known device can hold it, and wait for one that can",
+    )
 
 
 class JobFields(Body):

@@ -1,14 +1,15 @@
 """What submitting a request would come to, without submitting it."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from services import planning, quota
+from services import feasibility, planning, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain import planner
 from services.domain.memory import MemoryLaw
-from services.domain.planner import Decision
+from services.domain.planner import Decision, GiveUp
 from services.domain.plans import Plan
 from services.planning import Room
 from services.preparation import prepare
@@ -27,6 +28,7 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
         first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, utc_now())
         host_peak = measurements.host_peak(session, prepared.asked.model)
     decision, law = first.decision, first.law
+    fault, awaited = feasibility.fault(prepared, first), feasibility.awaited(prepared, first)
     plan = decision.plan if isinstance(decision, Decision) else prepared.asked
     capacities, device_ids = [room.total_bytes for room in first.rooms], [room.device_id for room in first.rooms]
     rungs = planner.ladder(prepared.asked, prepared.policy, law, capacities, bfloat16=first.bfloat16)
@@ -35,12 +37,22 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
         "predicted": planning.prediction_values(law.predict(plan)),
         "changes": planning.as_planned(decision, None)["changes"] if isinstance(decision, Decision) else [],
-        "summary": decision.summary if isinstance(decision, Decision) else decision.reason,
-        "possible": isinstance(decision, Decision),
+        "summary": _sentence(fault.message if fault else awaited) or _summary(decision),
+        "possible": fault is None and awaited is None,
+        "problem": None if fault is None else dataclasses.asdict(fault),
+        "waits_for": awaited,
         "devices": [_on_device(room, plan, law) for room in first.rooms],
         "ladder": [planning.rung_values(rung, device_ids) for rung in rungs],
         "host_peak_bytes": host_peak,
     }
+
+
+def _sentence(words: str | None) -> str:
+    return f"{words[0].upper()}{words[1:]}" if words else ""
+
+
+def _summary(decision: Decision | GiveUp) -> str:
+    return decision.summary if isinstance(decision, Decision) else decision.reason
 
 
 def _on_device(room: Room, plan: Plan, law: MemoryLaw) -> dict[str, Any]:

@@ -45,6 +45,7 @@ __all__ = [
     "rooms",
     "rung_values",
     "usable_bytes",
+    "waits_for_device",
 ]
 
 PRESENT_S = 30.0  # a device that was not reported for this long is not there
@@ -106,6 +107,11 @@ def plan_of_job(values: Mapping[str, Any]) -> Plan:
 
 def policy_of_job(job: Job) -> Policy:
     return Policy.from_dict(job.policy)
+
+
+def waits_for_device(job: Job) -> bool:
+    """Whether its owner wants it kept although no known device can hold it."""
+    return bool((job.request.get("device") or {}).get("wait"))
 
 
 def law_for(session: Session, models: Iterable[str], kind: str | None) -> MemoryLaw:
@@ -179,19 +185,28 @@ class FirstPlan:
     decision: Decision | GiveUp
     capacity: int | None  # of the largest device; None: no device has been reported yet
     law: MemoryLaw
-    rooms: Sequence[Room]
+    rooms: Sequence[Room]  # of the devices that are present
+    known: Sequence[Room]  # and of those that are expected back
     bfloat16: bool = False  # the largest device computes it well
 
 
 def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, now: datetime.datetime) -> FirstPlan:
-    """How a job that asks for this would start on the devices that are there."""
-    found = rooms(present_devices(session, now))
-    room = largest(found, min_bytes)
-    law = law_for(session, [asked.model], room.kind if room else None)
-    capacity = room.total_bytes if room else None
-    bfloat16 = room is not None and room.bfloat16
-    decision = planner.first_plan(asked, policy, law, capacity, bfloat16=bfloat16)
-    return FirstPlan(decision, capacity, law, found, bfloat16)
+    """How a job that asks for this would start: on a device that is present, or else on one that is expected back."""
+    present, away = rooms(present_devices(session, now)), rooms(absent_devices(session, now))
+
+    def plan_for(room: Room | None) -> FirstPlan:
+        law = law_for(session, [asked.model], room.kind if room else None)
+        capacity = room.total_bytes if room else None
+        bfloat16 = room is not None and room.bfloat16
+        decision = planner.first_plan(asked, policy, law, capacity, bfloat16=bfloat16)
+        return FirstPlan(decision, capacity, law, present, [*present, *away], bfloat16)
+
+    here, back = largest(present, min_bytes), largest(away, min_bytes)
+    first = plan_for(here)
+    if back is None or (here is not None and isinstance(first.decision, Decision)):
+        return first
+    later = plan_for(back)
+    return later if here is None or isinstance(later.decision, Decision) else first
 
 
 def plan_after(

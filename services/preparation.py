@@ -34,6 +34,7 @@ class Prepared:
     asked: Plan
     policy: Policy
     min_memory_bytes: int
+    waits: bool = False  # for a device that can hold it, where none is known
 
 
 def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
@@ -59,8 +60,9 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
             faults.extend(_floors(asked, policy))
     if faults:
         raise Invalid(faults)
-    min_memory = int((request.get("device") or {}).get("min_memory_mb") or 0) * _MB
-    return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory)
+    device = request.get("device") or {}
+    min_memory = int(device.get("min_memory_mb") or 0) * _MB
+    return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory, bool(device.get("wait")))
 
 
 def steps_per_epoch(settings: Settings, request: Mapping[str, Any]) -> int | None:

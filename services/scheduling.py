@@ -137,7 +137,7 @@ def _place(look: _Look, job: Job) -> Device | None:
     if _starts_as_asked(job):
         # Whatever the prediction says, it has the best chances on the largest.
         fitting = [device for device in look.free if device.total_bytes >= job.min_memory_bytes]
-        _wait(job, None if fitting else "waits for a device with the memory that the job asks for")
+        _wait(job, None if fitting else waiting.for_size(job.min_memory_bytes))
         return fitting[-1] if fitting else None
     if not _fit_to(look, job):
         return None
@@ -198,7 +198,7 @@ def _fit_to(look: _Look, job: Job) -> bool:
     """See to it that the job's plan fits the largest device that there is; False where it cannot."""
     room = planning.largest(look.there(job), job.min_memory_bytes)
     if room is None:
-        _wait(job, waiting.for_repair(look.present) or "no device has the memory that the job asks for")
+        _wait(job, waiting.for_repair(look.present) or waiting.for_size(job.min_memory_bytes))
         return False
     law = look.law(job, room)
     plan = planning.plan_of_job(job.plan)
@@ -214,6 +214,9 @@ def _fit_to(look: _Look, job: Job) -> bool:
     if isinstance(decision, Decision):
         adoption.adopt_while_queued(look.session, job, decision, room.total_bytes, look.now)
         return True
+    if planning.waits_for_device(job):
+        _wait(job, waiting.for_larger(decision.reason))
+        return False
     job.state = advance(State(job.state), Verb.FAIL)
     job.reason, job.finished_at = decision.reason, look.now
     job.version += 1

@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import once, outbox, planning, queries, quota
+from services import feasibility, once, planning, queries, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
 from services.domain.states import State
-from services.errors import LimitReached
+from services.errors import Invalid, LimitReached
 from services.once import Done, Key
 from services.preparation import Prepared, prepare
 from services.queue import wake_workers
@@ -42,6 +42,8 @@ def submit(
     idempotency_key: str | None = None,
 ) -> Submitted:
     """Accept a job. Raises Invalid, LimitReached, or Conflict where the key was used for another request.
+
+    A job that no known device can hold is Invalid, unless it asks to wait for one.
 
     With a key, the same request again gives the same answer and no second job.
     """
@@ -77,6 +79,9 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
     quota.require_room(session, settings, principal.user_id)
     now = utc_now()
     first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, now)
+    fault = feasibility.fault(prepared, first)
+    if fault:
+        raise Invalid([fault])
     decision = first.decision
     request, asked = prepared.request, prepared.asked
     job = Job(
@@ -92,7 +97,12 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
         base_config=prepared.base_config,
         asked=asked.to_dict(),
         plan=asked.to_dict(),
-        planned={"summary": "as it was asked for", "changes": [], "prediction": None, "capacity_bytes": first.capacity},
+        planned={
+            "summary": "As asked.",
+            "changes": [],
+            "prediction": planning.prediction_values(first.law.predict(asked)),
+            "capacity_bytes": None,
+        },
         min_memory_bytes=prepared.min_memory_bytes,
         steps=asked.steps,
         created_at=now,
@@ -101,14 +111,10 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
     if isinstance(decision, Decision):
         job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, first.capacity)
         job.steps = decision.plan.steps
-    else:  # accepted, and over: nobody waits a night for what cannot start
-        job.state, job.reason, job.finished_at = State.FAILED, decision.reason, now
+    job.reason = feasibility.awaited(prepared, first)
     jobs.add(session, job)
     events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
-    if job.state == State.FAILED:
-        events.add(session, job.id, "state", now, state=job.state, reason=job.reason)
-        outbox.tell_end(session, job, now)
     return job
 
 

@@ -8,7 +8,7 @@ from services.neighbours import neighbours
 from services.planning import Room
 from services.store.models import Device
 
-__all__ = ["for_a_device", "for_memory", "for_repair"]
+__all__ = ["for_a_device", "for_larger", "for_memory", "for_repair", "for_size"]
 
 
 def for_a_device(
@@ -41,6 +41,16 @@ def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
         f"waits for a device with enough free memory: {largest.name} has {in_mb(largest.free_bytes)} free"
         f"{', ' if holder else ''}{holder}"
     )
+
+
+def for_size(least_bytes: int) -> str:
+    """Of a job that says how much memory its device must have."""
+    return f"waits for a device with at least {in_mb(least_bytes)} of memory"
+
+
+def for_larger(why: str) -> str:
+    """`why`: the sentences that say what the job needs and what there is."""
+    return f"waits for a larger device. {why}"
 
 
 def for_repair(wanted: Iterable[Room]) -> str | None:

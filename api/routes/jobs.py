@@ -22,7 +22,10 @@ _CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
 def submit(
     body: SubmitBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Submit a job. It is checked and planned at once; nothing is accepted that is known not to work."""
+    """Submit a job. It is checked and planned at once; nothing is accepted that is known not to work.
+
+    A job that no known device can hold is refused too, unless it says `"device": {"wait": true}`.
+    """
     submitted = submission.submit(here.store, here.settings, caller, body.as_request(), idempotency_key)
     return created(submitted.done, response)
 

@@ -8,8 +8,9 @@ import pytest
 from services import submission
 from services.domain.states import State
 from services.errors import Conflict, Invalid, TooMany
+from services.estimate import estimate
 from services.settings import Settings
-from services.store.models import Event, IdempotencyKey, Job
+from services.store.models import Device, Event, IdempotencyKey, Job
 from services.submission import Submitted, submit
 from tests.desk import Desk, ago
 
@@ -45,14 +46,68 @@ def test_a_job_too_large_for_every_device_is_planned_smaller_from_the_start(desk
     assert job.planned["changes"][0]["reason"]
 
 
-def test_a_job_that_cannot_be_made_to_fit_is_accepted_and_over_with_its_reason(desk: Desk) -> None:
+def test_a_job_that_no_device_can_hold_is_refused_and_leaves_no_trace(desk: Desk) -> None:
     desk.slots(100)
-    submitted = ask(desk, policy={"levers": ["image_size"]})
-    job = desk.job(submitted.job_id)
-    assert (job.state, submitted.body["state"]) == (State.FAILED, "failed")
-    assert job.finished_at is not None
-    assert "256" in (job.reason or "")
-    assert [event.kind for event in desk.rows(Event)] == ["submitted", "state"]
+    assert "smaller model" in refused(desk, "model")
+    assert (desk.rows(Job), desk.rows(Event)) == ([], [])
+
+
+def test_a_job_that_the_policy_keeps_from_fitting_is_refused_with_what_would_fit(desk: Desk) -> None:
+    desk.slots(1000)
+    large = {"steps": 10, "batch_size": 64}
+    message = refused(desk, "policy", policy={"levers": ["image_size"]}, train=large)
+    assert "With every change allowed it fits: Micro-batch" in message
+    assert '"device": {"wait": true}' in message
+    assert refused(desk, "policy", policy={"min_batch_size": 64, "levers": ["batch_size"]}, train=large)
+
+
+def test_more_memory_than_any_known_device_has_is_refused_unless_the_job_waits_for_it(desk: Desk) -> None:
+    desk.slots(1000)
+    desk.slots(4000, host="large")
+    desk.change(Device, "large/cpu-0", seen_at=ago(120))  # away, and expected back
+    message = refused(desk, "device.min_memory_mb", device={"min_memory_mb": 5000})
+    assert message.startswith("no device has 5000 MB: the largest, ")
+    assert "large/cpu-0), has 4000 MB" in message
+    assert desk.job(ask(desk, device={"min_memory_mb": 3000}).job_id).state == State.QUEUED
+    job = desk.job(ask(desk, device={"min_memory_mb": 5000, "wait": True}).job_id)
+    assert (job.state, job.reason) == (State.QUEUED, "waits for a device with at least 5000 MB of memory")
+
+
+def test_a_job_may_wait_for_a_device_that_can_hold_it(desk: Desk) -> None:
+    desk.slots(100)
+    job_id = ask(desk, device={"wait": True}).job_id
+    assert (desk.job(job_id).reason or "").startswith("waits for a larger device. It needs about ")
+    assert desk.claim() is None
+    assert (desk.job(job_id).state, desk.job(job_id).attempts) == (State.QUEUED, 0)
+    assert (desk.job(job_id).reason or "").startswith("waits for a larger device. It needs about ")
+    desk.slots(4000)
+    claim = desk.claim()
+    assert claim is not None
+    assert claim.job_id == job_id
+    assert claim.plan.to_dict() == desk.job(job_id).asked
+
+
+def test_a_job_for_a_device_that_is_away_for_a_moment_is_accepted(desk: Desk) -> None:
+    desk.slots(4000, host="large")
+    desk.slots(100)
+    desk.change(Device, "large/cpu-0", seen_at=ago(120))
+    job = desk.job(ask(desk).job_id)
+    assert (job.state, job.plan) == (State.QUEUED, job.asked)
+
+
+def refused(desk: Desk, field: str, **request: Any) -> str:
+    """What submitting is refused with; the estimate of the same says it too."""
+    with pytest.raises(Invalid) as caught:
+        ask(desk, **request)
+    [fault] = caught.value.faults
+    told = estimate(desk.store, desk.settings, desk.owner, desk.request(**request))
+    assert (told["possible"], told["problem"]) == (False, {"field": field, "message": fault.message})
+    waits = {**request, "device": {**request.get("device", {}), "wait": True}}
+    waiting = estimate(desk.store, desk.settings, desk.owner, desk.request(**waits))
+    assert (waiting["possible"], waiting["problem"]) == (False, None)
+    assert waiting["waits_for"].startswith("waits for a ")
+    assert fault.field == field
+    return fault.message
 
 
 def test_before_any_device_is_known_a_job_is_taken_as_it_is(desk: Desk) -> None:

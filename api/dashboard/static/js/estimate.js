@@ -24,7 +24,7 @@ export function showEstimate(place, found) {
 }
 
 function verdict(found, plan) {
-  if (!found.possible) return h("p", { class: "note bad verdict" }, found.summary);
+  if (!found.possible) return h("p", { class: `note verdict${found.waits_for ? "" : " bad"}` }, found.summary);
   const costs = [...new Set(found.changes.map((change) => change.cost).filter(Boolean))];
   const why = found.changes.find((change) => change.why)?.why;
   return h("div", { class: "verdict" },

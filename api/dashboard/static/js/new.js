@@ -8,7 +8,7 @@ import { leverList } from "./levers.js";
 
 const DRAFT = `new-job${location.search}`;
 const FIELDS = ["dataset", "model", "steps", "batch", "rate", "evaluations", "size", "checkpoint", "priority", "name", "min-batch", "min-size", "min-backbone", "max-attempts", "notes", "min-memory", "config"];
-const CHECKS = ["wait", "as-asked"];
+const CHECKS = ["wait", "as-asked", "wait-device"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
 let models = new Map();
@@ -71,8 +71,9 @@ function fillFrom(asked) {
   choose("min-backbone", policy.min_backbone ?? "");
   $("#wait").checked = policy.prefer === "wait";
   $("#as-asked").checked = policy.plan_ahead === false;
+  $("#wait-device").checked = Boolean(device.wait);
   levers.set(policy.levers);
-  $("#more").open = Boolean(asked.notes || asked.pipeline_config || device.min_memory_mb);
+  $("#more").open = Boolean(asked.notes || asked.pipeline_config || device.min_memory_mb || device.wait);
 }
 
 /** Also what the list does not have, such as a checkpoint that is gone: the service says what is wrong with it. */
@@ -111,10 +112,11 @@ function request() {
     levers: levers.chosen(), min_batch_size: number("min-batch"), min_image_size: number("min-size"), min_backbone: value("min-backbone"), max_attempts: number("max-attempts"),
     prefer: $("#wait").checked ? "wait" : undefined, plan_ahead: $("#as-asked").checked ? false : undefined,
   });
+  const device = given({ min_memory_mb: number("min-memory") || undefined, wait: $("#wait-device").checked || undefined });
   return given({
     name: value("name"), dataset: value("dataset"), model: config ? undefined : value("model"), notes: value("notes"),
     image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: value("checkpoint"), pipeline_config: config,
-    priority: number("priority"), train: Object.keys(train).length ? train : undefined, policy, device: number("min-memory") ? { min_memory_mb: number("min-memory") } : undefined,
+    priority: number("priority"), train: Object.keys(train).length ? train : undefined, policy, device: Object.keys(device).length ? device : undefined,
   });
 }
 
