@@ -59,7 +59,11 @@ class Body(BaseModel):
 
 
 class TrainBody(Body):
-    steps: Annotated[int, Field(ge=1, le=_COUNT)] | None = Field(default=None, examples=[2000])
+    steps: Annotated[int, Field(ge=1, le=_COUNT)] | None = Field(
+        default=None,
+        description="left out: 100 epochs of the dataset, at most as many as the model has in /v1/models",
+        examples=[2000],
+    )
     epochs: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = Field(
         default=None,
         description="instead of steps: how often each training image is seen; turned into steps by the batch size",

@@ -103,7 +103,8 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     if not request.get("pipeline_config"):
         model = catalogue.get(request["model"])
         batch = train.get("batch_size")
-        steps = _steps(train, dataset, batch or model.batch_size)
+        per_step = batch or model.batch_size
+        steps = _steps(train, dataset, per_step) or model.steps_for(per_step, dataset.records)
         config = model.pipeline_config(dataset.num_classes, size, batch, steps, train.get("learning_rate"))
         return config, pipeline_config.plan_of(config)
     config, _ = pipeline_config.without_paths(pipeline_config.parse(request["pipeline_config"]))

@@ -63,6 +63,8 @@ _EFFICIENTDET_SIZES = SizeLaw(minimum=256, maximum=2048, step=128, rung=128)
 # Two-stage models take any size; rungs of 64 keep the ladder short and the feature maps whole.
 _TWO_STAGE_SIZES = SizeLaw(minimum=256, maximum=2048, step=1, rung=64)
 _LARGEST_OFFERED = 1536
+_EPOCHS = 100  # after more of a small dataset, a detector knows it by heart
+_FEWEST_SEEN = 8_000  # images: with fewer, not even a handful of classes is learnt
 _SHAPE_TOLERANCE = 0.15  # of the aspect ratio; EfficientDet's rungs of 128 leave oblong images little choice
 
 
@@ -91,7 +93,7 @@ class Model:
     learning_rate_per_image: float  # the zoo's rate divided by the zoo's batch
     pyramid: Pyramid | None = None
 
-    images_seen: int = 200_000  # default length: a fine-tuning on a team's own data, not 300 epochs of COCO
+    images_seen: int = 200_000  # at most, by default: a fine-tuning on a team's own data, not 300 epochs of COCO
     warmup_fraction: float = 0.05
 
     @property
@@ -137,8 +139,10 @@ class Model:
         """The zoo's learning rate brought to this batch by the linear rule."""
         return float(f"{self.learning_rate_per_image * batch_size:.6g}")
 
-    def steps_for(self, batch_size: int) -> int:
-        return max(1, round(self.images_seen / batch_size))
+    def steps_for(self, batch_size: int, images: int | None = None) -> int:
+        """The default length; of a dataset of so many `images`, `_EPOCHS` of it where that is less."""
+        seen = self.images_seen if images is None else min(self.images_seen, max(_EPOCHS * images, _FEWEST_SEEN))
+        return max(1, round(seen / batch_size))
 
     def warmup_steps_for(self, steps: int) -> int:
         return min(2000, round(steps * self.warmup_fraction))

@@ -96,6 +96,12 @@ def test_two_stage_models_train_their_batch_normalisation():
             assert model.pipeline_config(3).model.faster_rcnn.feature_extractor.batch_norm_trainable
 
 
+def test_a_small_dataset_is_trained_for_fewer_steps():
+    model = catalogue.get("efficientdet_d0")
+    seen = {images: model.steps_for(4, images) * 4 for images in (1, 4, 400, 2000, 1_000_000)}
+    assert seen == {1: 8_000, 4: 8_000, 400: 40_000, 2000: 200_000, 1_000_000: 200_000}
+
+
 @given(st.sampled_from(MODELS), st.integers(1, 256))
 def test_a_batch_alone_brings_learning_rate_and_steps_along(model, batch):
     config = model.pipeline_config(3, batch_size=batch)

@@ -47,7 +47,16 @@ def test_what_is_asked_for_becomes_a_plan_and_a_configuration(settings: Settings
 def test_what_is_left_out_is_the_models_own(settings: Settings) -> None:
     asked = prepare(settings, {"dataset": "shapes", "model": "faster_rcnn_resnet50_fpn"}).asked
     model = catalogue.get("faster_rcnn_resnet50_fpn")
-    assert (asked.batch_size, asked.steps) == (model.batch_size, model.steps)
+    assert (asked.batch_size, asked.image_size) == (model.batch_size, model.image_size)
+
+
+def test_a_job_without_a_length_is_as_long_as_its_dataset_is_worth(settings: Settings) -> None:
+    images = library.find(settings.datasets_dir, "shapes").records
+    model = catalogue.get("efficientdet_d0")
+    for batch in (None, 4):
+        train = {"batch_size": batch} if batch else {}
+        asked = prepare(settings, {"dataset": "shapes", "model": model.name, "train": train}).asked
+        assert asked.steps == model.steps_for(asked.batch_size, images) < model.steps_for(asked.batch_size)
 
 
 def test_epochs_become_steps_by_the_batch_that_is_used(settings: Settings) -> None:
