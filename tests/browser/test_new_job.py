@@ -1,12 +1,18 @@
 """The form for a new job: it knows what there is, says what is wrong where it is wrong, and what the job will need."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
+from services.datasets import shapes
+from services.domain import catalogue, pipeline_config
 from tests.browser.conftest import NAMED_HOST, Guard, Tab
 from tests.browser.service import Service
 
@@ -26,7 +32,7 @@ def test_errors_stand_at_their_fields_and_are_read_out_with_them(service: Servic
 
     steps.fill("5")
     expect(steps).not_to_have_attribute("aria-invalid", "true")
-    expect(steps).to_have_accessible_description("")
+    expect(steps).to_have_accessible_description("20 epochs of 4 images")
 
 
 def test_the_estimate_follows_what_is_typed(service: Service, open_tab: Tab) -> None:
@@ -43,6 +49,83 @@ def test_the_estimate_follows_what_is_typed(service: Service, open_tab: Tab) -> 
     expect(estimate).to_contain_text("Starts with less than was asked for")
     expect(estimate).to_contain_text("batch 64")
     expect(estimate).to_contain_text("If it does not fit, step by step")
+
+
+@pytest.fixture
+def boxes(service: Service) -> Iterator[str]:
+    """A dataset without masks."""
+    folder = service.home / "datasets" / "boxes"
+    shapes.generate(folder, train=200, validation=2, size=64)
+    manifest = json.loads((folder / "dataset.json").read_text())
+    (folder / "dataset.json").write_text(json.dumps({**manifest, "has_masks": False}))
+    yield folder.name
+    shutil.rmtree(folder)
+
+
+def field(page: Page, label: str) -> str:
+    return page.get_by_label(label, exact=True).input_value()
+
+
+def test_a_dataset_without_masks_is_offered_models_that_can_learn_from_it(
+    service: Service, boxes: str, open_tab: Tab
+) -> None:
+    page = open_tab(service, "/datasets")
+    page.get_by_role("link", name=f"Train with {boxes}").click()
+
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    assert (field(page, "Dataset"), field(page, "Model")) == (boxes, "efficientdet_d0")
+    model = page.get_by_label("Model", exact=True)
+    expect(model.locator("option[value=mask_rcnn_resnet50_fpn]")).to_be_disabled()
+    expect(model.locator("option[value=faster_rcnn_resnet50_fpn]")).to_be_enabled()
+    expect(page.get_by_label("Steps", exact=True)).to_have_attribute("placeholder", "1250")  # 100 epochs, batch 16
+    expect(page.locator("#steps-hint")).to_have_text("100 epochs of 200 images")
+    page.get_by_label("Dataset", exact=True).select_option("shapes")
+    expect(model.locator("option[value=mask_rcnn_resnet50_fpn]")).to_be_enabled()
+    expect(page.locator("#steps-hint")).to_have_text("2000 epochs of 4 images")
+
+
+def test_an_empty_form_has_the_first_of_everything_and_says_what_random_weights_mean(
+    service: Service, boxes: str, open_tab: Tab
+) -> None:
+    page = open_tab(service, "/jobs/new")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    assert (field(page, "Dataset"), field(page, "Model"), field(page, "Start from")) == (boxes, "efficientdet_d0", "")
+    expect(page.locator("#checkpoint-hint")).to_contain_text("random weights needs far more images and steps")
+
+    page.goto("/jobs/new?model=mask_rcnn_resnet50_fpn")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    assert (field(page, "Dataset"), field(page, "Model")) == ("shapes", "mask_rcnn_resnet50_fpn")
+
+
+def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service: Service, open_tab: Tab) -> None:
+    template = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(3, (448, 640), 3, 77, 0.0125)
+    page = open_tab(service, "/jobs/new")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    page.get_by_label("Image size", exact=True).select_option("1536x1536")
+    page.get_by_text("a pipeline.config of your own").click()
+    page.get_by_label("pipeline.config", exact=True).fill(pipeline_config.to_text(template))
+
+    def follows() -> None:
+        expect(page.get_by_label("Model", exact=True)).to_have_value("faster_rcnn_resnet50_fpn")
+        expect(page.get_by_label("Model", exact=True)).to_be_disabled()
+        expect(page.locator("#model-hint")).to_contain_text("pipeline.config")
+        for label, usual in (("Steps", "77"), ("Batch", "3"), ("Learning rate", "0.0125")):
+            expect(page.get_by_label(label, exact=True)).to_have_attribute("placeholder", usual)
+        size = page.get_by_label("Image size", exact=True)
+        expect(size.locator("option:checked")).to_have_text("448×640 (as in pipeline.config)")
+        backbones = page.get_by_label("Smallest backbone").locator("option")
+        expect(backbones).to_have_text(["any", "resnet50_fpn"])
+
+    follows()
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/jobs/\d+$"))
+    page.goto(f"/jobs/new?clone={page.url.rpartition('/')[2]}")
+    follows()
+
+    page.get_by_label("pipeline.config", exact=True).fill("")
+    expect(page.get_by_label("Model", exact=True)).to_be_enabled()
+    expect(page.get_by_label("Model", exact=True)).to_have_value("efficientdet_d0")
+    expect(page.get_by_label("Image size", exact=True).locator("option:checked")).to_contain_text("the model's own")
 
 
 def test_who_types_before_the_lists_have_come_loses_nothing(service: Service, open_tab: Tab) -> None:

@@ -3,7 +3,7 @@ import { get, maySubmit, post, whoami } from "./api.js";
 import { copy } from "./clipboard.js";
 import { $, $$, h, put, say } from "./dom.js";
 import { showEstimate } from "./estimate.js";
-import { size } from "./format.js";
+import { figure, plural, size } from "./format.js";
 import { leverList } from "./levers.js";
 
 const DRAFT = `new-job${location.search}`;
@@ -12,6 +12,7 @@ const CHECKS = ["wait", "as-asked", "wait-device"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
 let models = new Map();
+let datasets = new Map();
 const levers = leverList($("#levers"), changed);
 
 let isFilled = false;
@@ -21,7 +22,7 @@ async function start() {
   const wishes = new URLSearchParams(location.search);
   const clone = wishes.get("clone");
   try {
-    const [me, datasets, found, checkpoints, former] = await Promise.all([
+    const [me, sets, found, checkpoints, former] = await Promise.all([
       whoami(), get("/v1/datasets"), get("/v1/models"), get("/v1/checkpoints"), clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null]);
     if (!maySubmit(me)) {
       refuse(me);
@@ -29,16 +30,17 @@ async function start() {
     }
     $("#priority").max = me.scopes.includes("admin") ? 100 : 0;
     models = new Map(found.items.map((model) => [model.name, model]));
-    put($("#dataset"), datasets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${one.images} images${one.problem ? `; ${one.problem}` : ""})`)));
+    datasets = new Map(sets.items.map((one) => [one.name, one]));
+    put($("#dataset"), sets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${plural(one.images, "image")}${one.problem ? `; ${one.problem}` : ""})`)));
     const families = Map.groupBy(found.items, (model) => model.family);
     put($("#model"), [...families].map(([family, members]) => h("optgroup", { label: family.replaceAll("_", " ") }, members.map((model) => h("option", { value: model.name }, model.name)))));
     put($("#checkpoint"), h("option", { value: "" }, "random weights"), checkpoints.items.map((one) => h("option", { value: one.name }, one.name)));
-    if (!datasets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
+    if (!sets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
     if (former) {
       say($("#title"), `New job, from #${clone}`);
       if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
       fillFrom(former);
-    } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") });
+    } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") ?? firstDataset(wishes.get("model")) });
     restore();
     isFilled = true;
     estimate();
@@ -61,11 +63,12 @@ function problem(text) {
 function fillFrom(asked) {
   const { train = {}, policy = {}, device = {} } = Object.fromEntries(Object.entries(asked).filter(([, one]) => one !== null));
   const values = {
-    dataset: asked.dataset, model: asked.model, name: asked.name, notes: asked.notes, checkpoint: asked.checkpoint, config: asked.pipeline_config, priority: asked.priority,
+    dataset: asked.dataset, name: asked.name, notes: asked.notes, checkpoint: asked.checkpoint, config: asked.pipeline_config, priority: asked.priority,
     steps: train.steps, batch: train.batch_size, rate: train.learning_rate, evaluations: train.evaluations, "min-batch": policy.min_batch_size, "min-size": policy.min_image_size,
     "max-attempts": policy.max_attempts, "min-memory": device.min_memory_mb,
   };
   for (const [id, one] of Object.entries(values)) if (one !== undefined && one !== null) choose(id, String(one));
+  chosen = asked.model ?? $("#model").options[0]?.value ?? "";
   showModel();
   choose("size", asked.image_size?.join("x") ?? "");
   choose("min-backbone", policy.min_backbone ?? "");
@@ -83,23 +86,72 @@ function choose(id, text) {
   field.value = text;
 }
 
-/** The model's own settings are what an empty field means. */
-function showModel() {
-  const model = models.get(value("model"));
-  if (!model) return;
-  $("#steps").placeholder = model.steps;
-  $("#batch").placeholder = model.batch_size;
-  $("#rate").placeholder = model.learning_rate;
-  keepChoice("size", [h("option", { value: "" }, `${size(model.image_size)} (the model's)`), ...model.image_sizes.map((pair) => h("option", { value: pair.join("x") }, size(pair)))]);
+/** One that `model` can learn from, and that is in order. */
+function firstDataset(model) {
+  const needsMasks = models.get(model)?.needs_masks;
+  return [...datasets.values()].find((one) => !one.problem && (one.has_masks || !needsMasks))?.name;
+}
+
+// --- what an empty field means: the chosen model's own settings, or those of the pasted pipeline.config ---------------
+let chosen = ""; // in the list of models; a pipeline.config has the say while it is there
+let ofConfig = null; // {text, model, image_size}: what the service read from the pasted pipeline.config
+
+/** The model, its name unknown while the service has not read the pipeline.config, and the image size it starts from. */
+function modelOfForm() {
+  const text = value("config");
+  if (!text) return { model: models.get(chosen) ?? null, imageSize: models.get(chosen)?.image_size ?? null };
+  return ofConfig?.text === text ? { model: models.get(ofConfig.model) ?? null, imageSize: ofConfig.image_size } : { model: null, imageSize: null };
+}
+
+/** Fields and choices follow the dataset and the model. `isOther`: choices that the model does not have are given up. */
+function showModel(isOther = false) {
+  const isConfig = Boolean(value("config"));
+  const { model, imageSize } = modelOfForm();
+  showModelField(isConfig, model);
+  const source = isConfig ? "as in pipeline.config" : "the model's own";
+  keepChoice("size", [h("option", { value: "" }, imageSize ? `${size(imageSize)} (${source})` : source), ...(model?.image_sizes ?? []).map((pair) => h("option", { value: pair.join("x") }, size(pair)))], isOther);
   const backbones = [];
   for (let one = model; one; one = models.get(one.smaller)) backbones.push(one.backbone);
-  keepChoice("min-backbone", [h("option", { value: "" }, "any"), ...[...new Set(backbones)].map((name) => h("option", { value: name }, name))]);
+  keepChoice("min-backbone", [h("option", { value: "" }, "any"), ...[...new Set(backbones)].map((name) => h("option", { value: name }, name))], isOther);
+  showStart();
 }
-function keepChoice(id, options) {
+
+/** Models that the dataset cannot train cannot be chosen; a pipeline.config leaves nothing to choose. */
+function showModelField(isConfig, model) {
+  const field = $("#model");
+  const hasMasks = datasets.get(value("dataset"))?.has_masks ?? true;
+  for (const option of field.options) {
+    option.disabled = !hasMasks && Boolean(models.get(option.value)?.needs_masks);
+    option.textContent = option.disabled ? `${option.value} (needs masks)` : option.value;
+  }
+  field.value = isConfig ? (model?.name ?? null) : chosen;
+  field.disabled = isConfig;
+  say($("#model-hint"), isConfig ? "Read from your pipeline.config, below." : "");
+}
+
+/** What is chosen stays chosen, also where the list does not have it, such as a size of a copied job. */
+function keepChoice(id, options, isOther) {
   const kept = value(id);
   put($(`#${id}`), options);
-  $(`#${id}`).value = kept;
-  if ($(`#${id}`).selectedIndex < 0) $(`#${id}`).value = "";
+  if (!isOther || options.some((option) => option.value === kept)) choose(id, kept);
+}
+
+function showStart() {
+  say($("#checkpoint-hint"), value("checkpoint") ? "" : "Training from random weights needs far more images and steps than fine-tuning a checkpoint.");
+}
+
+/** Empty fields show what the service takes for them. `asked`: the plan that `body` asks for. */
+function understood(body, asked) {
+  const text = body.pipeline_config;
+  if (text && (ofConfig?.text !== text || !body.image_size)) {
+    ofConfig = { text, model: asked.model, image_size: body.image_size ? null : asked.image_size };
+    showModel();
+  }
+  $("#steps").placeholder = asked.steps;
+  $("#batch").placeholder = asked.batch_size;
+  $("#rate").placeholder = figure(asked.learning_rate);
+  const images = datasets.get(body.dataset)?.images;
+  say($("#steps-hint"), images ? `${plural(Math.max(1, Math.round((asked.steps * asked.batch_size) / images)), "epoch")} of ${plural(images, "image")}` : "");
 }
 
 // --- the request ------------------------------------------------------------------------------------------------------
@@ -114,7 +166,7 @@ function request() {
   });
   const device = given({ min_memory_mb: number("min-memory") || undefined, wait: $("#wait-device").checked || undefined });
   return given({
-    name: value("name"), dataset: value("dataset"), model: config ? undefined : value("model"), notes: value("notes"),
+    name: value("name"), dataset: value("dataset"), model: config ? undefined : chosen, notes: value("notes"),
     image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: value("checkpoint"), pipeline_config: config,
     priority: number("priority"), train: Object.keys(train).length ? train : undefined, policy, device: Object.keys(device).length ? device : undefined,
   });
@@ -132,7 +184,8 @@ function showErrors(errors) {
     for (const control of $$("input, select, textarea", field)) {
       control.toggleAttribute("aria-invalid", mine.length > 0);
       if (mine.length) control.setAttribute("aria-invalid", "true");
-      if (mine.length) control.setAttribute("aria-describedby", id);
+      const described = [mine.length ? id : null, $(".hint", field)?.id].filter(Boolean).join(" ");
+      if (described) control.setAttribute("aria-describedby", described);
       else control.removeAttribute("aria-describedby");
     }
     if (mine.length) field.closest("details")?.setAttribute("open", "");
@@ -161,6 +214,7 @@ async function estimate() {
   try {
     const found = await post("/v1/estimate", body, { signal });
     showErrors([]);
+    understood(body, found.asked);
     showEstimate(place, found);
     say($("#said"), found.summary);
   } catch (error) {
@@ -176,7 +230,7 @@ async function estimate() {
 // --- the draft, which survives a reload -----------------------------------------------------------------------------------
 function keep() {
   if (!isFilled) return; // its lists are still empty: a draft of that would choose nothing
-  const draft = { fields: Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), checks: CHECKS.filter((id) => $(`#${id}`).checked), levers: levers.all() };
+  const draft = { fields: { ...Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), model: chosen }, checks: CHECKS.filter((id) => $(`#${id}`).checked), levers: levers.all() };
   sessionStorage.setItem(DRAFT, JSON.stringify(draft));
 }
 function restore() {
@@ -184,9 +238,9 @@ function restore() {
   if (!kept) return;
   try {
     const { fields, checks, levers: order } = JSON.parse(kept);
-    choose("model", fields.model);
+    chosen = fields.model;
+    for (const id of FIELDS) if (id !== "model") choose(id, fields[id] ?? "");
     showModel();
-    for (const id of FIELDS) choose(id, fields[id] ?? "");
     for (const id of CHECKS) $(`#${id}`).checked = checks.includes(id);
     levers.setAll(order);
     $("#restored").hidden = false;
@@ -202,7 +256,9 @@ $("#discard").addEventListener("click", () => {
 // --- submitting -----------------------------------------------------------------------------------------------------------
 const form = $("#form");
 form.addEventListener("input", (event) => {
-  if (event.target.id === "model") showModel();
+  const { id } = event.target;
+  if (id === "model") chosen = event.target.value;
+  if (["dataset", "model", "checkpoint", "config"].includes(id)) showModel(id === "model" || id === "config");
   changed();
 });
 // Two clicks are one job. (A page over plain HTTP has no randomUUID.)
