@@ -16,8 +16,9 @@ from sqlalchemy.orm import Session
 
 from services import following, history, outbox, planning, standing, storable
 from services.clock import utc_now
+from services.completion import what_is_missing
 from services.domain import remedies
-from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome
+from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome, Reason
 from services.domain.endings import Diagnosis, Ending, read_ending
 from services.domain.findings import Case
 from services.domain.states import FINAL, State
@@ -56,12 +57,22 @@ def read_left(
     killed_because: str | None = None,
     known: Case | None = None,
     others: tuple[Mapping[str, Any], ...] = (),
+    *,
+    rebooted: bool = False,
 ) -> Left:
-    """`killed_because`: why we killed the trainer ourselves, where we did; `known`: what was measured meanwhile."""
+    """`killed_because`: why we killed the trainer ourselves, where we did; `known`: what was measured meanwhile;
+    `rebooted`: its host was, which explains an end that nothing else does."""
     outcome = _outcome(attempt_dir / OUTCOME_FILE)
-    ending = read_ending(exit_status, outcome, _printed(attempt_dir / LOG_FILE), known)
+    completed = exit_status is None and outcome is not None and outcome.reason is Reason.COMPLETED
+    missing = what_is_missing(attempt_dir, outcome) if completed and outcome else None
+    printed = _printed(attempt_dir / LOG_FILE)
+    ending = read_ending(exit_status, outcome, printed, known, is_whole=completed and missing is None)
+    if rebooted and ending.reason in (None, Reason.STOPPED):
+        ending = Ending(Diagnosis.INTERRUPTED, "the host was restarted", ending.reason)
     if killed_because and ending.reason is None:
         ending = replace(ending, message=killed_because)
+    if missing:
+        ending = replace(ending, message=f"{ending.message}; its outcome says completed, but {missing}")
     return Left(exit_status, outcome, ending, killed=killed_because is not None, others=others)
 
 

@@ -120,9 +120,11 @@ class Fake:
         self.phase(Phase.EVALUATING, step=self.step)
         self.event(EventKind.EVAL, step=self.step, metrics={"DetectionBoxes_Precision/mAP": 0.5}, images=1)
         self.phase(Phase.EXPORTING, step=self.step)
-        export = Path(self.spec.job_dir, "export", "saved_model")
-        export.mkdir(parents=True, exist_ok=True)
-        (export / "saved_model.pb").write_bytes(b"not a model")
+        export = Path(self.spec.job_dir, "export")
+        (export / "saved_model" / "variables").mkdir(parents=True, exist_ok=True)
+        (export / "pipeline.config").write_bytes(b"not a config")
+        (export / "saved_model" / "saved_model.pb").write_bytes(b"not a model")
+        self.write_checkpoint(export / "saved_model" / "variables" / "variables")
         self.end(Reason.COMPLETED, f"trained to step {self.step}", export="export")
 
     def check_gpu(self) -> None:
@@ -151,6 +153,7 @@ class Fake:
             host={"current": 10 * MB, "peak": 10 * MB},
         )
         self.saved.parent.mkdir(parents=True, exist_ok=True)
+        self.write_checkpoint(self.saved.with_name(f"ckpt-{self.step}"))
         self.saved.write_text(f"{self.step} {self.batch}")
         self.event(EventKind.CHECKPOINT, step=self.step)
         late_need = self.behaviour.get("late_need_mb_per_image", 0) * self.micro_batch * MB
@@ -158,6 +161,11 @@ class Fake:
             self.end(Reason.DEVICE_MEMORY, "the device ran out of memory", requested=MB)
         if self.step == self.behaviour.get("die_at_step", 2):
             self.die(self.behaviour.get("die"))
+
+    def write_checkpoint(self, name: Path) -> None:
+        """The files of one, as TensorFlow names them: the index last."""
+        for ending in ("data-00000-of-00001", "index"):
+            name.with_name(f"{name.name}.{ending}").write_bytes(b"not a variable")
 
     def wait(self) -> None:
         waits_for = self.behaviour.get("waits_for")

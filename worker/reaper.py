@@ -13,6 +13,7 @@ from services import conclusion
 from services.clock import utc_now
 from services.conclusion import Left
 from services.domain.endings import Diagnosis, Ending
+from services.facts import Facts
 from services.queue import wake_workers
 from services.settings import Settings
 from services.store import leases
@@ -115,9 +116,6 @@ class Reaper:
             left = Left(None, None, ending)
             return conclusion.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
         status, killed_because = places.read_exit(orphan.folder)
-        if orphan.rebooted and status is None:
-            left = Left(None, None, Ending(Diagnosis.INTERRUPTED, "the host was restarted", None))
-            return conclusion.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
         concluded = take_in_and_conclude(
             self._store,
             lease.job_id,
@@ -126,6 +124,7 @@ class Reaper:
             orphan.folder,
             status,
             killed_because,
-            facts_left(orphan.folder),
+            Facts() if orphan.rebooted else facts_left(orphan.folder),
+            rebooted=orphan.rebooted,
         )
         return concluded is not None

@@ -163,12 +163,15 @@ def take_in_and_conclude(
     status: int | None,
     killed_because: str | None,
     facts: Facts,
+    *,
+    rebooted: bool = False,
 ) -> Concluded | None:
     """The last events, then the end. An end that cannot be taken in whole is taken in by its exit status alone."""
     try:
         while ingestion.ingest(store, job_id, number, token, folder):
             pass
-        left = conclusion.read_left(folder, status, killed_because, known(store, job_id, number, facts), facts.others)
+        case = known(store, job_id, number, facts)
+        left = conclusion.read_left(folder, status, killed_because, case, facts.others, rebooted=rebooted)
         return conclusion.conclude(store, job_id, number, token, left)
     except StoreUnavailable:
         raise

@@ -35,14 +35,22 @@ class Ending:
 
 
 def read_ending(
-    exit_status: int | None, outcome: Outcome | None, log_tail: str | Iterable[bytes] = "", known: Case | None = None
+    exit_status: int | None,
+    outcome: Outcome | None,
+    log_tail: str | Iterable[bytes] = "",
+    known: Case | None = None,
+    *,
+    is_whole: bool = False,
 ) -> Ending:
     """How an attempt ended, from what is left of it: its outcome, else its exit status, else its log.
 
-    `exit_status` as subprocess gives it: negative for a signal, None where nobody was there to see it. Only an outcome
-    that says so and the exit status 0 together are a success. `known`: what was measured meanwhile; the rest of it does
-    not count.
+    `exit_status` as subprocess gives it: negative for a signal, None where nobody was there to see it. A success is an
+    outcome that says so together with the exit status 0; where nobody saw the status, together with all that it must
+    have left (`is_whole`). `known`: what was measured meanwhile; the rest of it does not count.
     """
+    if exit_status is None and is_whole and outcome is not None and outcome.reason is Reason.COMPLETED:
+        message = f"{outcome.message} (nobody saw its exit status; its checkpoint and its export are whole)"
+        return Ending(Diagnosis.COMPLETED, message, outcome.reason)
     if exit_status == EXIT_CODES[Reason.COMPLETED]:
         return _without_failure(outcome)
     believed = outcome if outcome is not None and outcome.reason is not Reason.COMPLETED else None

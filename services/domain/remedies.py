@@ -3,6 +3,7 @@
 Who pays for it: `max_attempts` bounds what the job itself is the cause of. What others did to it (a neighbour, a full
 disk, a host that stopped it) is not held against it; those ends have a bound of their own, so that a job that never
 gets anywhere ends with a reason: `_MOST_WAITS` in a row without a new checkpoint, which is most of a working day.
+A kill that nobody can explain counts only where the attempt saved nothing new: what gets on is not given up.
 """
 
 import dataclasses
@@ -17,10 +18,13 @@ from services.domain.plan_changes import Change
 from services.domain.sizes import in_mb
 from services.domain.states import Stop
 
-__all__ = ["Next", "Remedy", "Scene", "Tried", "attempts_used", "ran_out", "remedy_for", "waits_s"]
+__all__ = ["PAUSED", "Next", "Remedy", "Scene", "Tried", "attempts_used", "ran_out", "remedy_for", "waits_s"]
 
+PAUSED = "paused by its owner; the last checkpoint is kept"
 _MOST_IDLE = 5  # times before a first step: something is wrong with the host or the start, and will be wrong again
 _MOST_WAITS = 50
+_MOST_KILLS = 2  # of the trainer alone, with no new checkpoint since: something about the job draws them
+_MOST_LOST = 5  # with the trainer's supervisor too, as when a container ends: that is no word about the job
 _FIRST_WAIT_S = {Diagnosis.NEIGHBOUR: 30.0, Diagnosis.DISK: 60.0}
 _LONGEST_WAIT_S = 600.0
 _OTHERS = (Diagnosis.INTERRUPTED, Diagnosis.NEIGHBOUR, Diagnosis.DISK)
@@ -48,6 +52,8 @@ class Tried:
     is_gpu: bool = False
     trained: bool = True  # at least one step
     saved: bool = False  # more than there was before it
+    seen: bool = True  # somebody saw its exit status
+    paused: bool = False  # by its owner
 
 
 @dataclass(frozen=True)
@@ -81,18 +87,31 @@ def remedy_for(tried: Sequence[Tried], scene: Scene, max_attempts: int, stop: St
         return Remedy(Next.SUCCEED, "finished", adjustments=last.adjustments)
     if stop is Stop.CANCEL:
         return Remedy(Next.CANCEL, "cancelled by its owner", adjustments=last.adjustments)
+    if stop is Stop.PAUSE:
+        tried = [*tried[:-1], dataclasses.replace(last, paused=True)]
     found = _REMEDIES[last.diagnosis](tried, scene)
     if stop is Stop.PAUSE and found.next in (Next.AGAIN, Next.HOLD):
-        said = "paused by its owner; the last checkpoint is kept"
-        return dataclasses.replace(found, next=Next.PAUSE, said=said, reason=None, wait_s=0.0)
-    if found.next is Next.AGAIN and last.diagnosis not in _OTHERS and attempts_used(tried) >= max_attempts:
+        return dataclasses.replace(found, next=Next.PAUSE, said=PAUSED, reason=None, wait_s=0.0)
+    if found.next is Next.AGAIN and _pays(last) and attempts_used(tried) >= max_attempts:
         return _enough(last, scene, f"{attempts_used(tried)} attempts, which is all the policy allows")
     return found
 
 
 def attempts_used(tried: Sequence[Tried]) -> int:
     """Those that count against the policy."""
-    return sum(one.diagnosis not in _OTHERS for one in tried)
+    return sum(map(_pays, tried))
+
+
+def _pays(one: Tried) -> bool:
+    if one.diagnosis is Diagnosis.UNKNOWN_KILL:
+        return one.seen and not one.saved
+    return one.diagnosis not in _OTHERS
+
+
+def _since_checkpoint(tried: Sequence[Tried]) -> list[Tried]:
+    """The attempts since the last one that saved anything new."""
+    saved = [number for number, one in enumerate(tried) if one.saved]
+    return list(tried[saved[-1] + 1 :] if saved else tried)
 
 
 def ran_out(tried: Sequence[Tried]) -> list[bool]:
@@ -130,9 +149,13 @@ def _interrupted(tried: Sequence[Tried], scene: Scene) -> Remedy:
     for one in reversed(tried):
         if one.diagnosis is not Diagnosis.INTERRUPTED or one.trained:
             break
-        idle += 1
+        idle += not one.paused
     if idle >= _MOST_IDLE:
         return _enough(tried[-1], scene, f"{idle} times in a row before a first step")
+    since = _since_checkpoint(tried)
+    fruitless = sum(one.diagnosis is Diagnosis.INTERRUPTED and not one.paused for one in since)
+    if fruitless >= _MOST_WAITS:
+        return _enough(tried[-1], scene, f"{fruitless} times without a new checkpoint")
     return Remedy(Next.AGAIN, _AGAIN, adjustments=tried[-1].adjustments)
 
 
@@ -230,6 +253,16 @@ def _bug(tried: Sequence[Tried], scene: Scene) -> Remedy:
     return Remedy(Next.FAIL, _GIVEN_UP, f"{scene.message}{again}", adjustments=tried[-1].adjustments)
 
 
+def _unknown_kill(tried: Sequence[Tried], scene: Scene) -> Remedy:
+    last = tried[-1]
+    kills = [one for one in _since_checkpoint(tried) if one.diagnosis is Diagnosis.UNKNOWN_KILL]
+    if sum(one.seen for one in kills) >= _MOST_KILLS:
+        return _enough(last, scene, "for the second time, without a new checkpoint in between")
+    if len(kills) >= _MOST_LOST:
+        return _enough(last, scene, f"{len(kills)} times without a new checkpoint")
+    return Remedy(Next.AGAIN, _AGAIN, adjustments=last.adjustments)
+
+
 def _once_more(tried: Sequence[Tried], scene: Scene) -> Remedy:
     if _came_before(tried):
         return _bug(tried, scene)
@@ -272,5 +305,5 @@ _REMEDIES: Mapping[Diagnosis, Callable[[Sequence[Tried], Scene], Remedy]] = {
     Diagnosis.HOST: _host,
     Diagnosis.DISK: _disk,
     Diagnosis.BUG: _bug,
-    Diagnosis.UNKNOWN_KILL: _once_more,
+    Diagnosis.UNKNOWN_KILL: _unknown_kill,
 }

@@ -96,8 +96,17 @@ class House(Box):
                 assert [attempt.number for attempt in made] == list(range(1, job.attempts + 1))
                 assert all(attempt.ended_at for attempt in made)
                 if job.state == State.SUCCEEDED:
-                    assert (made[-1].exit_status, made[-1].reason) == (0, "completed")
+                    assert (made[-1].exit_status in (0, None), made[-1].reason) == (True, "completed")
+                    self._check_success(job)
         assert self.leases() == []
+
+    def _check_success(self, job: Job) -> None:
+        """By the files alone, not by what anybody says of them."""
+        folder = places.job_dir(self.settings, job.id)
+        assert (folder / "export" / "saved_model" / "variables" / "variables.index").exists()
+        [saved] = folder.glob("checkpoints/*/fake-step")
+        assert int(saved.read_text().split()[0]) == job.steps
+        assert (saved.parent / f"ckpt-{job.steps}.index").exists()
 
     def describe(self) -> str:
         log = self.home / "processes.log"

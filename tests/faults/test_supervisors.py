@@ -5,6 +5,8 @@ import os
 import signal
 from collections.abc import Callable
 
+import pytest
+
 from services import lifecycle, scheduling
 from services.clock import utc_now
 from services.domain.states import State
@@ -50,9 +52,9 @@ def test_a_deaf_trainer_without_its_supervisor_is_killed(make_house: MakeHouse) 
     house.check()
 
 
-def test_a_success_that_nobody_saw_is_none(make_house: MakeHouse) -> None:
-    """The trainer completes while its supervisor is stopped, which is then killed: no exit status, no success."""
-    house = make_house()
+def complete_unseen(house: House, *, spoil: str | None = None) -> int:
+    """The trainer completes while its supervisor is stopped, which is then killed: nobody sees the exit status.
+    `spoil`: a file of the job that is taken away meanwhile."""
     house.behave(phases_s={"tracing": 1.5})
     job_id = house.submit()
     house.work()
@@ -62,15 +64,41 @@ def test_a_success_that_nobody_saw_is_none(make_house: MakeHouse) -> None:
     house.until("the outcome", outcome.exists)
     house.until_dead(running.trainer)
     assert house.job(job_id).state == State.RUNNING
+    if spoil:
+        (places.job_dir(house.settings, job_id) / spoil).unlink()
     os.kill(running.supervisor, signal.SIGKILL)
-    [job] = house.until_final(job_id)
-    first, second = house.attempts(job_id)
-    assert (first.exit_status, first.diagnosis) == (None, "unknown_kill")
-    assert (second.exit_status, second.diagnosis, job.state) == (0, "completed", State.SUCCEEDED)
+    return job_id
+
+
+def test_a_success_that_nobody_saw_is_one_where_all_that_it_leaves_is_there(make_house_on_both: MakeHouse) -> None:
+    house = make_house_on_both()
+    [job] = house.until_final(complete_unseen(house))
+    [attempt] = house.attempts(job.id)
+    assert (job.state, job.step, attempt.exit_status) == (State.SUCCEEDED, job.steps, None)
+    assert attempt.message == "trained to step 3 (nobody saw its exit status; its checkpoint and its export are whole)"
     house.check()
 
 
-def test_a_trainer_that_is_killed_twice_fails_with_a_reason(make_house: MakeHouse) -> None:
+@pytest.mark.parametrize(
+    ("file", "missing"),
+    [
+        ("export/saved_model/variables/variables.data-00000-of-00001", "the exported model is not whole"),
+        ("checkpoints/efficientdet_d0/ckpt-3.index", "the checkpoint of step 3 is not whole"),
+    ],
+)
+def test_a_success_that_nobody_saw_is_none_where_something_is_missing(
+    make_house: MakeHouse, file: str, missing: str
+) -> None:
+    house = make_house()
+    job_id = complete_unseen(house, spoil=file)
+    house.until("the second attempt", lambda: house.job(job_id).attempts == 2)
+    first = house.attempts(job_id)[0]
+    assert (first.exit_status, first.diagnosis) == (None, "unknown_kill")
+    assert missing in first.message
+    house.until_final(job_id)
+
+
+def test_a_trainer_that_is_killed_twice_without_a_new_checkpoint_fails_with_a_reason(make_house: MakeHouse) -> None:
     house = make_house()
     house.behave(step_s=60)
     job_id = house.submit()
@@ -80,7 +108,48 @@ def test_a_trainer_that_is_killed_twice_fails_with_a_reason(make_house: MakeHous
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts) == (State.FAILED, 2)
     assert "SIGKILL" in job.reason
-    assert "second time" in job.reason
+    assert "for the second time, without a new checkpoint" in job.reason
+    house.check()
+
+
+@pytest.mark.parametrize("with_supervisor", [False, True], ids=["trainer", "trainer and supervisor"])
+def test_a_trainer_that_is_killed_again_and_again_goes_on_as_long_as_it_gets_on(
+    make_house_on_both: MakeHouse, with_supervisor: bool
+) -> None:
+    """More often than the policy allows attempts, too: what gets on is not what the policy is there to end."""
+    house = make_house_on_both()
+    house.behave(step_s=0.2)
+    job_id = house.submit(train={"steps": 12, "batch_size": 4}, policy={"max_attempts": 2})
+    house.work()
+    for number in (1, 2, 3):
+        running = house.running(job_id, number)
+        house.until_step(job_id, 3 * number, number)
+        if with_supervisor:
+            os.kill(running.supervisor, signal.SIGSTOP)  # so that it does not see the end of the other
+        os.kill(running.trainer, signal.SIGKILL)
+        if with_supervisor:
+            os.kill(running.supervisor, signal.SIGKILL)
+    [job] = house.until_final(job_id)
+    assert (job.state, job.step, job.attempts) == (State.SUCCEEDED, 12, 4)
+    assert [attempt.diagnosis for attempt in house.attempts(job_id)] == [*["unknown_kill"] * 3, "completed"]
+    house.check()
+
+
+def test_a_container_that_ends_before_a_first_checkpoint_only_requeues(make_house: MakeHouse) -> None:
+    """All its processes at once, twice: nobody saw what became of the trainer, which is no word about the job."""
+    house = make_house()
+    house.behave(step_s=60)
+    job_id = house.submit(policy={"max_attempts": 1})
+    house.work()
+    for number in (1, 2):
+        running = house.running(job_id, number)
+        if number == 2:
+            house.behave()
+        os.kill(running.supervisor, signal.SIGSTOP)
+        os.kill(running.trainer, signal.SIGKILL)
+        os.kill(running.supervisor, signal.SIGKILL)
+    [job] = house.until_final(job_id)
+    assert (job.state, job.attempts) == (State.SUCCEEDED, 3)
     house.check()
 
 

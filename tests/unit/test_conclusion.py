@@ -23,8 +23,8 @@ def running(desk: Desk) -> Claim:
     return desk.claimed()
 
 
-def left(diagnosis: Diagnosis, message: str = "it ended") -> Left:
-    return Left(None, None, Ending(diagnosis, message, None))
+def left(diagnosis: Diagnosis, message: str = "it ended", exit_status: int | None = -9) -> Left:
+    return Left(exit_status, None, Ending(diagnosis, message, None))
 
 
 def again(desk: Desk) -> Claim:
@@ -245,7 +245,7 @@ def test_a_hang_is_tried_again_once(desk: Desk, running: Claim) -> None:
         assert job.state == state
         if state == State.QUEUED:
             running = again(desk)
-    assert job.reason == "the trainer reported nothing (for the second time)"
+    assert job.reason == "the trainer reported nothing (for the second time, without a new checkpoint in between)"
 
 
 # How often
@@ -255,7 +255,27 @@ def test_what_may_help_once_fails_the_second_time_with_its_reason(desk: Desk, ru
     desk.conclude(running, left(Diagnosis.UNKNOWN_KILL, "killed"))
     desk.conclude(again(desk), left(Diagnosis.UNKNOWN_KILL, "killed"))
     job = desk.job(running.job_id)
-    assert (job.state, job.attempts, job.reason) == (State.FAILED, 2, "killed (for the second time)")
+    why = "killed (for the second time, without a new checkpoint in between)"
+    assert (job.state, job.attempts, job.reason) == (State.FAILED, 2, why)
+
+
+def test_a_kill_after_a_new_checkpoint_is_none_of_those_that_count(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed(train={"steps": 1000, "batch_size": 8}, policy={"max_attempts": 2})
+    for saved in (115, 417, 600):
+        events = Events(desk.folder(claim))
+        events.write("checkpoint", step=saved)
+        ingestion.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+        desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
+        assert desk.job(claim.job_id).state == State.QUEUED
+        claim = again(desk)
+    desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))  # before it saved anything new
+    claim = again(desk)
+    # A checkpoint of what was there already is no new one.
+    Events(desk.folder(claim)).write("checkpoint", step=600)
+    ingestion.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
+    assert desk.job(claim.job_id).state == State.FAILED
 
 
 @pytest.mark.parametrize("diagnosis", [Diagnosis.UNKNOWN_KILL, Diagnosis.HOST, Diagnosis.LEAK, Diagnosis.SPIKE])

@@ -39,6 +39,16 @@ def test_a_success_that_only_the_trainer_tells_of_is_none(exit_status: int | Non
     assert ending.diagnosis is not Diagnosis.COMPLETED
 
 
+@pytest.mark.parametrize("exit_status", STATUSES)
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome and str(outcome.reason))
+def test_what_was_left_whole_stands_for_a_status_that_nobody_saw_and_for_no_other(
+    exit_status: int | None, outcome: Outcome | None
+) -> None:
+    ending = read_ending(exit_status, outcome, is_whole=True)
+    completed = outcome is not None and outcome.reason is Reason.COMPLETED
+    assert (ending.diagnosis is Diagnosis.COMPLETED) == (completed and exit_status in (None, 0))
+
+
 def test_an_exit_status_of_0_without_an_outcome_is_a_bug() -> None:
     assert read_ending(0, None).diagnosis is Diagnosis.BUG
 

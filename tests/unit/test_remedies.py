@@ -17,6 +17,7 @@ from services.domain.states import Stop
 SIZES = InputSizes(10_000, 8, 2, 2, 8, 100)
 PASTS = [[], *([diagnosis] for diagnosis in Diagnosis), list(Diagnosis)]
 ONCE = (Diagnosis.UNKNOWN_KILL, Diagnosis.LEAK)
+KILL = Tried(Diagnosis.UNKNOWN_KILL)
 
 
 def after(*diagnoses: Diagnosis, scene: Scene | None = None, stop: Stop | None = None, **last: object) -> Remedy:
@@ -42,13 +43,17 @@ def test_whatever_the_end_there_is_a_remedy_with_words(diagnosis: Diagnosis, sto
 @given(
     st.lists(st.sampled_from([one for one in Diagnosis if one is not Diagnosis.COMPLETED]), min_size=1, max_size=10),
     st.booleans(),
+    st.booleans(),
+    st.booleans(),
 )
-def test_whatever_comes_a_job_that_gets_nowhere_comes_to_an_end(coming: list[Diagnosis], is_gpu: bool) -> None:
+def test_whatever_comes_a_job_that_gets_nowhere_comes_to_an_end(
+    coming: list[Diagnosis], is_gpu: bool, trained: bool, seen: bool
+) -> None:
     """The remedies' own bounds. TOO_LARGE ends in the planner's."""
     tried: list[Tried] = []
     adjustments, sizes = NONE, SIZES
     for diagnosis in itertools.islice(itertools.cycle(coming), 1000):
-        tried.append(Tried(diagnosis, adjustments, is_gpu=is_gpu, trained=False))
+        tried.append(Tried(diagnosis, adjustments, is_gpu=is_gpu, trained=trained, seen=seen))
         remedy = remedy_for(tried, Scene(input=sizes), 6)
         if remedy.next in (Next.FAIL, Next.SMALLER):
             return
@@ -77,6 +82,45 @@ def test_what_helps_once_is_tried_once(diagnosis: Diagnosis) -> None:
     assert "for the second time" in (failed.reason or "")
 
 
+def test_a_kill_counts_only_where_nothing_new_was_saved() -> None:
+    got_on = dataclasses.replace(KILL, saved=True)
+    assert remedy_for([got_on] * 100, Scene(), 1).next is Next.AGAIN
+    assert remedy_for([got_on] * 100 + [KILL], Scene(), 2).next is Next.AGAIN
+    assert remedy_for([KILL, got_on, KILL], Scene(), 3).next is Next.AGAIN
+    assert remedy_for([KILL, Tried(Diagnosis.NEIGHBOUR, saved=True), KILL], Scene(), 3).next is Next.AGAIN
+    failed = remedy_for([got_on, KILL, KILL], Scene("killed"), 100)
+    assert (failed.next, failed.reason) == (
+        Next.FAIL,
+        "killed (for the second time, without a new checkpoint in between)",
+    )
+
+
+def test_a_kill_with_its_supervisor_is_no_word_about_the_job_but_has_a_bound() -> None:
+    lost = dataclasses.replace(KILL, seen=False)
+    assert attempts_used([lost] * 4) == 0
+    assert remedy_for([lost] * 4, Scene(), 1).next is Next.AGAIN
+    failed = remedy_for([lost] * 5, Scene("lost"), 100)
+    assert (failed.next, failed.reason) == (Next.FAIL, "lost (5 times without a new checkpoint)")
+    assert remedy_for([lost] * 4 + [dataclasses.replace(lost, saved=True), lost], Scene(), 1).next is Next.AGAIN
+
+
+def test_an_owner_may_pause_a_job_as_often_as_they_like_before_its_first_step() -> None:
+    paused = Tried(Diagnosis.INTERRUPTED, trained=False, paused=True)
+    unheard = dataclasses.replace(paused, paused=False)
+    assert remedy_for([paused] * 20, Scene(), 1, Stop.PAUSE).next is Next.PAUSE
+    assert remedy_for([*[paused] * 20, unheard], Scene(), 1).next is Next.AGAIN
+    assert remedy_for([unheard] * 5, Scene(), 1).next is Next.FAIL
+    assert remedy_for([unheard] * 5, Scene(), 1, Stop.PAUSE).next is Next.PAUSE
+
+
+def test_a_host_that_interrupts_again_and_again_without_a_checkpoint_has_a_bound() -> None:
+    interrupted = Tried(Diagnosis.INTERRUPTED)
+    assert remedy_for([interrupted] * 49, Scene(), 1).next is Next.AGAIN
+    assert remedy_for([interrupted] * 50, Scene(), 1).next is Next.FAIL
+    saved = dataclasses.replace(interrupted, saved=True)
+    assert remedy_for([saved] * 200, Scene(), 1).next is Next.AGAIN
+
+
 def test_a_bug_is_never_tried_again() -> None:
     assert after(Diagnosis.BUG).next is Next.FAIL
 
@@ -86,7 +130,7 @@ def test_a_bug_is_never_tried_again() -> None:
 
 def test_what_others_did_is_not_held_against_the_job() -> None:
     others = [Diagnosis.NEIGHBOUR, Diagnosis.DISK, Diagnosis.INTERRUPTED]
-    tried = [Tried(diagnosis, saved=True) for diagnosis in [*others, Diagnosis.UNKNOWN_KILL, *others]]
+    tried = [Tried(diagnosis, saved=diagnosis in others) for diagnosis in [*others, Diagnosis.UNKNOWN_KILL, *others]]
     assert attempts_used(tried) == 1
     assert remedy_for(tried, Scene(), 1).next is Next.AGAIN
     assert remedy_for(tried[:4], Scene(), 2).next is Next.AGAIN

@@ -40,7 +40,7 @@ class OomKills:
 def kills_since(before: Mapping[str, int]) -> int | None:
     """By how much the counters went up; None where there is none any more."""
     now = {file: count for file in before if (count := _count(Path(file))) is not None}
-    return max((count - before[file] for file, count in now.items()), default=None)
+    return max((max(0, count - before[file]) for file, count in now.items()), default=None)
 
 
 def _count(file: Path) -> int | None:
