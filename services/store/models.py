@@ -134,6 +134,14 @@ class Job(Base):
         Index("ix_jobs_finished_at_state", "finished_at", "state"),
         # All that the order of the queue is made of: a job's row is long, and is not read for it.
         Index("ix_jobs_state_owner_id_priority_id_not_before", "state", "owner_id", "priority", "id", "not_before"),
+        # Which of the queued jobs found no device when they were last looked at.
+        Index(
+            "ix_jobs_with_reason",
+            "state",
+            "id",
+            postgresql_where=text("reason IS NOT NULL"),
+            sqlite_where=text("reason IS NOT NULL"),
+        ),
         {"sqlite_autoincrement": True},  # a number is never given twice
     )
 

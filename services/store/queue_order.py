@@ -1,7 +1,9 @@
 """The order of the queue: SQL. The claims and the positions that people see are made from this one expression.
 
-Priority first, then whose turn it is (`services.domain.fair_share`), then who came first. Behind all others are jobs
-that may not start yet, by themselves or because of their owner's limits. Only an index is read for it.
+Priority first, then the owner's fair share (`services.domain.fair_share`), then the oldest. Behind all others are jobs
+that cannot start now: by themselves, because of their owner's limits, or because the last look found no device for them
+(they have a reason). The latter are still tried first, in case there is one by now, and keep no other job of their
+owner from its turn. Only indexes are read for it.
 """
 
 import datetime
@@ -23,13 +25,14 @@ Shares = Mapping[int, Share]
 
 
 def claimable(session: Session, shares: Shares, now: datetime.datetime) -> Sequence[int]:
-    """The numbers of the queued jobs that may start now."""
+    """The numbers of the queued jobs that may start now, where there is a device for them."""
     order = _order(shares, now)
-    return session.scalars(select(order.c.id).where(order.c.behind == 0).order_by(order.c.position)).all()
+    turn = (order.c.priority.desc(), order.c.turn, order.c.id)
+    return session.scalars(select(order.c.id).where(order.c.behind == 0).order_by(*turn)).all()
 
 
 def positions(session: Session, shares: Shares, now: datetime.datetime, job_ids: Iterable[int]) -> dict[int, int]:
-    """1 is the next; only of those that are queued."""
+    """1 is the first; only of those that are queued."""
     order = _order(shares, now)
     rows = session.execute(select(order.c.id, order.c.position).where(order.c.id.in_(list(job_ids))))
     return dict(rows.all())
@@ -56,20 +59,27 @@ def first(
 
 
 def _order(shares: Shares, now: datetime.datetime) -> Subquery:
-    """Columns: id, owner_id, behind (1: may not start now), position."""
+    """Columns: id, owner_id, priority, turn, behind (1: may not start now, whatever devices there are), position."""
+    without_device = select(Job.id).where(Job.state == State.QUEUED, Job.reason.is_not(None))
     later = case((Job.not_before > now, 1), else_=0)
-    own = func.row_number().over(partition_by=(Job.owner_id, later), order_by=(Job.priority.desc(), Job.id))
-    waiting = (
-        select(Job.id, Job.owner_id, Job.priority, later.label("later"), (own - 1).label("ahead"))
-        .where(Job.state == State.QUEUED)
-        .subquery()
-    )
+    stuck = case((Job.id.in_(without_device), 1), else_=0)
+    own = func.row_number().over(partition_by=(Job.owner_id, later, stuck), order_by=(Job.priority.desc(), Job.id))
+    columns = (Job.id, Job.owner_id, Job.priority, later.label("later"), stuck.label("stuck"), (own - 1).label("ahead"))
+    waiting = select(*columns).where(Job.state == State.QUEUED).subquery()
     slots = _of_owner(waiting.c.owner_id, {user: share.slots for user, share in shares.items()}, None, _ANY)
     use = _of_owner(waiting.c.owner_id, {user: share.use_s for user, share in shares.items()}, 0.0, 0.0)
     behind = case((waiting.c.ahead >= slots, 1), else_=waiting.c.later)
     turn = use + waiting.c.ahead * STARTED_S
-    position = func.row_number().over(order_by=(behind, waiting.c.priority.desc(), turn, waiting.c.id))
-    return select(waiting.c.id, waiting.c.owner_id, behind.label("behind"), position.label("position")).subquery()
+    last = case((waiting.c.stuck == 1, 1), else_=behind)
+    position = func.row_number().over(order_by=(last, waiting.c.priority.desc(), turn, waiting.c.id))
+    return select(
+        waiting.c.id,
+        waiting.c.owner_id,
+        waiting.c.priority,
+        turn.label("turn"),
+        behind.label("behind"),
+        position.label("position"),
+    ).subquery()
 
 
 def _of_owner(owner: ColumnElement[int], values: Mapping[int, Any], usual: Any, otherwise: Any) -> ColumnElement[Any]:

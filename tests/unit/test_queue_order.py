@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from services import lifecycle, queries, scheduling, standing, submission
 from services.accounts import Principal
@@ -271,3 +272,45 @@ class TestLimits:
         assert desk.claim() is None
         assert [claim.job_id for claim in claimed if claim] == [first]
         assert desk.job(second).state == State.QUEUED
+
+
+# Jobs that cannot start at present
+
+
+def test_a_job_that_finds_no_device_lets_others_be_next(desk: Desk, anna: Principal, bert: Principal) -> None:
+    desk.slots(4000)
+    stuck = submit(desk, anna, device={"min_memory_mb": 9000, "wait": True})
+    assert desk.claim() is None
+    usual, theirs = submit(desk, anna), submit(desk, bert)
+    assert shown(desk) == [usual, theirs, stuck]
+    assert queue(desk)[-1]["reason"] == "waits for a device with at least 9000 MB of memory"
+    desk.slots(4000, 9000)
+    assert desk.claim().job_id == stuck  # type: ignore[union-attr]  # it is still tried first
+
+
+def test_a_job_that_finds_no_device_does_not_use_up_its_owners_limit(desk: Desk, anna: Principal) -> None:
+    limit(desk, anna, max_running=1)
+    desk.slots(4000)
+    stuck = submit(desk, anna, device={"min_memory_mb": 9000, "wait": True})
+    usual = submit(desk, anna)
+    assert desk.claim().job_id == usual  # type: ignore[union-attr]
+    assert shown(desk) == [stuck]
+    assert desk.claim() is None
+
+
+def test_who_found_no_device_is_read_from_an_index(desk: Desk) -> None:
+    desk.submit()
+    statements: list[Any] = []
+    listen = lambda _, __, statement, parameters, *___: statements.append((statement, parameters))  # noqa: E731
+    event.listen(desk.store.engine, "before_cursor_execute", listen)
+    queue(desk)
+    event.remove(desk.store.engine, "before_cursor_execute", listen)
+    [(statement, parameters)] = [one for one in statements if "reason IS NOT NULL" in one[0]]
+    with desk.store.engine.connect() as connection:
+        if desk.store.engine.dialect.name == "postgresql":
+            connection.exec_driver_sql("SET enable_seqscan = off")
+            plan = str(connection.exec_driver_sql(f"EXPLAIN {statement}", parameters).all())
+        else:
+            plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all())
+        assert "ix_jobs_with_reason" in plan
+        assert "SCAN jobs" not in plan

@@ -1,0 +1,24 @@
+"""the order of the queue reads which jobs found no device from an index"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0018"
+down_revision = "0017"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    has_reason = sa.text("reason IS NOT NULL")
+    op.create_index(
+        "ix_jobs_with_reason",
+        "jobs",
+        ["state", "id"],
+        postgresql_where=has_reason,
+        sqlite_where=has_reason,
+    )
+
+
+def downgrade() -> None:
+    op.drop_index("ix_jobs_with_reason", "jobs")
