@@ -125,7 +125,7 @@ class Broadcaster:
             raise TooMany(f"{len(self._members)} event streams are open, and no more are let in; try again later")
         own = sum(member.principal.user_id == principal.user_id for member in self._members)
         if own >= max(1, self._settings.max_streams // _SHARE):
-            raise TooMany(f"you have {own} event streams open, and that is the limit; close one")
+            raise TooMany(f"you already have {own} of {own} event streams open: close one first")
         member = Subscription(principal, job_id)
         self._members.add(member)
         if self._task is None:

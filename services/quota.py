@@ -13,7 +13,7 @@ from services.store import device_use, jobs
 
 __all__ = ["USUAL_PRIORITY", "check_priority", "require_room"]
 
-USUAL_PRIORITY = 0  # above it nobody goes by himself: who came first would be who says the highest number
+USUAL_PRIORITY = 0  # only admins go above it: otherwise everybody would send the highest number
 
 
 def require_room(session: Session, settings: Settings, user_id: int, *, is_new: bool = True) -> None:
@@ -26,17 +26,20 @@ def require_room(session: Session, settings: Settings, user_id: int, *, is_new: 
     active, queued = sum(counts.values()), counts.get(State.QUEUED, 0)
     if is_new and active >= settings.max_jobs_per_user:
         raise LimitReached(
-            f"you have {active} jobs that are not finished, and {settings.max_jobs_per_user} is the limit"
+            f"you already have {active} of {settings.max_jobs_per_user} unfinished jobs: "
+            f"cancel one, or wait until one finishes"
         )
     owner = of_user(session, settings, utc_now(), user_id)
     if owner.limits.max_queued is not None and queued >= owner.limits.max_queued:
         raise LimitReached(
-            f"{queued} jobs of {owner.name} wait in the queue, and {owner.limits.max_queued} is the limit: "
-            f"cancel one, or wait until one has started"
+            f"{owner.name} already has {queued} of {owner.limits.max_queued} queued jobs: "
+            f"cancel one, or wait until one starts"
         )
 
 
 def check_priority(principal: Principal, priority: int, until_now: int = USUAL_PRIORITY) -> None:
     """May this one give a job that priority? Down anybody may go. Raises Invalid."""
     if priority > max(USUAL_PRIORITY, until_now) and not principal.is_admin:
-        raise Invalid([Fault("priority", f"at most {USUAL_PRIORITY}: only admins put a job before all others")])
+        raise Invalid(
+            [Fault("priority", f"must be at most {USUAL_PRIORITY}: only admins can put a job ahead of the queue")]
+        )

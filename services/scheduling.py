@@ -209,7 +209,7 @@ def _fit_to(look: _Look, job: Job) -> bool:
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
         away = _awaited(look, job)
         if away is not None:
-            _wait(job, f"waits for {away.device_id}, whose host was not heard of lately")
+            _wait(job, f"Waits for {away.device_id}: its host has not reported lately")
             return False
     if isinstance(decision, Decision):
         adoption.adopt_while_queued(look.session, job, decision, room.total_bytes, look.now)

@@ -61,7 +61,7 @@ def _create(session: Session, principal: Principal, wanted: _Wanted) -> Done:
         raise Invalid([Fault("user", f"there is no user called {wanted.user!r}")])
     lock_user(session, owner.id)
     if accounts.count_valid_tokens(session, owner.id, now) >= _MOST:
-        raise TooMany(f"{owner.name} has {_MOST} tokens that are valid, which is the limit: revoke one first")
+        raise TooMany(f"{owner.name} already has {_MOST} of {_MOST} valid tokens: revoke one first")
     token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at(now), now)
     audit.add(session, principal.user_id, "token.create", f"token {token.id}", now, name=wanted.name, user=owner.name)
     return Done(token_view(token, owner.name), f"/v1/tokens/{token.id}", secret)

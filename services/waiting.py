@@ -25,7 +25,7 @@ def for_a_device(
     busy = [room for room in wanted if room.device_id in holders]
     if busy:
         more = f", or for one of {len(busy) - 1} others" if len(busy) > 1 else ""
-        return f"waits for {_named(busy[0])}, busy with {holders[busy[0].device_id]}{more}"
+        return f"Waits for {_named(busy[0])}, busy with {holders[busy[0].device_id]}{more}"
     if wanted:
         return for_repair(wanted)
     return for_memory(free, planning.rooms(free))
@@ -38,24 +38,24 @@ def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
     processes = next(device.processes for device in free if device.id == largest.device_id)
     holder = neighbours(processes, largest.name)
     return (
-        f"waits for a device with enough free memory: {largest.name} has {in_mb(largest.free_bytes)} free"
+        f"Waits for a device with enough free memory: {largest.name} has {in_mb(largest.free_bytes)} free"
         f"{', ' if holder else ''}{holder}"
     )
 
 
 def for_size(least_bytes: int) -> str:
     """Of a job that says how much memory its device must have."""
-    return f"waits for a device with at least {in_mb(least_bytes)} of memory"
+    return f"Waits for a device with at least {in_mb(least_bytes)} of memory"
 
 
 def for_larger(why: str) -> str:
     """`why`: the sentences that say what the job needs and what there is."""
-    return f"waits for a larger device. {why}"
+    return f"Waits for a larger device. {why}"
 
 
 def for_repair(wanted: Iterable[Room]) -> str | None:
     broken = [room for room in wanted if room.problem is not None]
-    return f"waits for {_named(broken[-1])}: {broken[-1].problem}" if broken else None
+    return f"Waits for {_named(broken[-1])}: {broken[-1].problem}" if broken else None
 
 
 def _named(room: Room) -> str:

@@ -58,7 +58,7 @@ def _create(session: Session, principal: Principal, url: str, kinds: Sequence[st
     now, secret = utc_now(), new_secret()
     lock_user(session, principal.user_id)
     if webhooks.count(session, principal.user_id) >= _MOST:
-        raise TooMany(f"you have {_MOST} webhooks, which is the limit")
+        raise TooMany(f"you already have {_MOST} of {_MOST} webhooks: delete one first")
     webhook = webhooks.add(
         session,
         Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),

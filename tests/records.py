@@ -32,6 +32,8 @@ class Records:
         with self._store.transaction() as session:
             job = self._job(session, job_id)
             job.state, job.attempts = state, attempts
+            if state is not State.QUEUED:
+                job.reason = None
             if attempts:
                 job.started_at, job.step = utc_now(), 40
             if state in (State.SUCCEEDED, State.FAILED, State.CANCELLED):

@@ -25,14 +25,10 @@ class Limits:
 def hold(name: str, limits: Limits, running: int, week_s: float, *, is_disabled: bool = False) -> str | None:
     """Why none of this user's jobs may start now; None where one may."""
     if is_disabled:
-        return f"waits: the account of its owner {name} is disabled"
+        return f"The account of {name} is disabled"
     hours = week_s / 3600
     if limits.device_hours_week is not None and hours >= limits.device_hours_week:
-        return (
-            f"waits: {name} had devices for {hours:.1f} hours today and in the six days before, "
-            f"and {limits.device_hours_week:g} is the limit"
-        )
+        return f"{name} has used {hours:.1f} of {limits.device_hours_week:g} device hours in the last seven days"
     if limits.max_running is not None and running >= limits.max_running:
-        jobs = "1 job" if running == 1 else f"{running} jobs"
-        return f"waits: {name} has {jobs} running, and {limits.max_running} is the limit"
+        return f"{name} already runs {running} of {limits.max_running} allowed jobs"
     return None

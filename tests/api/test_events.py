@@ -145,7 +145,7 @@ def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monke
         with service.store.transaction() as session:
             session.get_one(Job, waits).reason = reason
 
-    for reason in ("waits for a device with enough free memory: it has 8100 MB free", None):
+    for reason in ("Waits for a device with enough free memory: it has 8100 MB free", None):
         wait_for(reason)
         with monkeypatch.context() as patch:  # the database goes away in the middle of it
             patch.setattr(watch, "_devices", lambda _: 1 / 0)
@@ -231,7 +231,7 @@ def test_nobody_takes_all_streams(service: Service) -> None:
     async def joined(broadcaster: Broadcaster) -> None:
         bert, anna = service.principals["bert"], service.principals["anna"]
         members = [await broadcaster.join(anna) for _ in range(2)]
-        with pytest.raises(TooMany, match="you have 2 event streams open"):
+        with pytest.raises(TooMany, match="you already have 2 of 2 event streams open"):
             await broadcaster.join(anna)
         members.append(await broadcaster.join(bert))
         for member in members:

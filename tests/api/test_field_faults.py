@@ -31,7 +31,7 @@ def faults(kind: Any, body: Any, epoch: str = "") -> dict[str, str]:
         ({"lr": 3}, {"lr": "no such field here; did you mean train.learning_rate?"}),
         ({"min_batch_size": 3}, {"min_batch_size": "no such field here; did you mean policy.min_batch_size?"}),
         ({"chekpoint": "x"}, {"chekpoint": "no such field; did you mean checkpoint?"}),
-        ({"device": {"xyz": 1}}, {"device.xyz": "no such field; device can have min_memory_mb"}),
+        ({"device": {"xyz": 1}}, {"device.xyz": "no such field; device can have min_memory_mb, wait"}),
         ({"train": {"steps": "5"}}, {"train.steps": "must be a whole number"}),
         ({"train": {"steps": 0}}, {"train.steps": "must be at least 1"}),
         ({"train": {"steps": 5, "epochs": 2}}, {"train": "send steps or epochs, not both"}),

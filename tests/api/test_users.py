@@ -108,7 +108,7 @@ def test_the_defaults_are_in_the_settings_and_limits_are_told(service: Service) 
     assert me["limits"] == {"max_queued": 1, "max_running": None, "device_hours_week": None}
     assert me["use"] == {"queued": 1, "running": 0, "device_hours_week": 0.0}
     problem = expect_problem(service.post("/v1/jobs", json=BODY), 429, "limit_reached")
-    assert "1 is the limit" in problem["detail"]
+    assert "anna already has 1 of 1 queued jobs" in problem["detail"]
     service.ask("PATCH", "/v1/users/anna", json={"limits": {"max_queued": 2}}, by="admin")
     assert service.post("/v1/jobs", json=BODY).status_code == 202
     shown = service.get("/v1/users/bert", by="admin").json()

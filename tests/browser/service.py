@@ -74,7 +74,7 @@ class Service:
 
     def made(self, state: str = "succeeded", attempts: int = 0, **request: Any) -> int:
         """A job that looks as if it had come to this state with this many attempts; no worker touches it."""
-        wanted = {**_REQUEST, "device": {"min_memory_mb": 500_000}, **request}
+        wanted = {**_REQUEST, "device": {"min_memory_mb": 500_000, "wait": True}, **request}
         with self.store() as store:
             admin = accounts.authenticate(store, self.token)
             job_id = Records(store, self.settings).job(admin, State(state), attempts, wanted)

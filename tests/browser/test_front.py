@@ -87,10 +87,10 @@ def test_who_waits_is_told_when_a_device_may_be_free(service: Service, page: Pag
     for job in [service.submit(steps=1000) for _ in range(2)]:
         service.until_state(job, "running")  # with a device left free, it may say instead what it waits for
     waiting = service.submit()
-    expect(row(page, waiting)).to_contain_text("next in line")
+    expect(row(page, waiting)).to_contain_text("next in queue")
     expect(row(page, waiting)).to_contain_text(re.compile(r"in about \d+ s"))  # as soon as the pace is known
     page.goto(f"/jobs/{waiting}")
-    expect(page.locator("#now")).to_contain_text(re.compile(r"next in line, to start in about \d+ s"))
+    expect(page.locator("#now")).to_contain_text(re.compile(r"Next in queue, to start in about \d+ s"))
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/devices/none"])

@@ -68,15 +68,15 @@ def test_the_page_of_a_job_that_waits_keeps_its_place_and_its_start_up_to_date(s
     page = open_tab(service, f"/jobs/{second}")
     now = page.locator("#now")
     # How fast those go that run is known some time after they have started.
-    expect(now).to_have_text(re.compile(r"It is 2nd in line, to start in about \d+ (s|min)\."))
+    expect(now).to_have_text(re.compile(r"2nd in queue, to start in about \d+ (s|min)\."))
     service.ask("POST", f"/v1/jobs/{first}/cancel")
-    expect(now).to_have_text(re.compile(r"It is next in line, to start in about \d+ (s|min)\."))
+    expect(now).to_have_text(re.compile(r"Next in queue, to start in about \d+ (s|min)\."))
 
-    vast = service.submit(device={"min_memory_mb": 500_000})
+    vast = service.submit(device={"min_memory_mb": 500_000, "wait": True})
     with page.expect_response(re.compile("/v1/devices$")):
         page.goto(f"/jobs/{vast}")
     service.ask("POST", f"/v1/jobs/{second}/cancel")
-    expect(now).to_have_text("It is next in line.")
+    expect(now).to_have_text("1st in queue. Waits for a device with at least 500,000 MB of memory.")
 
 
 def test_a_job_that_could_not_be_loaded_is_tried_again_by_itself(service: Service, open_tab: Tab, guard: Guard) -> None:

@@ -28,15 +28,15 @@ def test_jobs_come_wait_move_up_and_are_cancelled_together_without_a_reload(serv
     for job in running:
         expect(state(page, job)).to_have_text("running")
     waiting = [service.submit(name=f"waits {n}") for n in (1, 2, 3)]
-    expect(row(page, waiting[0])).to_contain_text("next in line")
-    expect(row(page, waiting[2])).to_contain_text("3rd in line")
+    expect(row(page, waiting[0])).to_contain_text("next in queue")
+    expect(row(page, waiting[2])).to_contain_text("3rd in queue")
 
     row(page, waiting[0]).get_by_role("checkbox").check()
     cancel_chosen(page)
 
     expect(state(page, waiting[0])).to_have_text("cancelled")
-    expect(row(page, waiting[1])).to_contain_text("next in line")
-    expect(row(page, waiting[2])).to_contain_text("2nd in line")
+    expect(row(page, waiting[1])).to_contain_text("next in queue")
+    expect(row(page, waiting[2])).to_contain_text("2nd in queue")
 
     for job in (*running, *waiting[1:]):
         row(page, job).get_by_role("checkbox").check()
@@ -221,7 +221,7 @@ def test_the_keys_move_open_search_and_explain(service: Service, open_tab: Tab) 
 
 
 def test_enter_presses_what_has_the_focus_also_after_its_row_has_changed(service: Service, open_tab: Tab) -> None:
-    job = service.submit(name="waits", device={"min_memory_mb": 500_000})
+    job = service.submit(name="waits", device={"min_memory_mb": 500_000, "wait": True})
     page = open_tab(service)
     page.get_by_role("button", name="Mine").focus()
     page.keyboard.press("Enter")

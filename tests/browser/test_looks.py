@@ -43,7 +43,7 @@ def jobs(_service: Service) -> dict[str, int]:
 def pages(service: Service, jobs: dict[str, int]) -> dict[str, str]:
     service.busy()
     running = service.submit(steps=1000, name="running")
-    queued = service.submit(name="queued", device={"min_memory_mb": 500_000})
+    queued = service.submit(name="queued", device={"min_memory_mb": 500_000, "wait": True})
     service.until_state(running, "running")
     every = {**jobs, "running": running, "queued": queued}
     return {

@@ -68,7 +68,7 @@ def cancel_another(real: Service, open_tab: Tab, shoot: Shoot) -> None:
     other = real.submit(steps=1000, name="waits its turn")
     page = open_tab(real, "/", viewport={"width": 1200, "height": 500})
     row = page.locator(f'#rows tr[data-key="{other}"]')
-    expect(row).to_contain_text("next in line")
+    expect(row).to_contain_text("next in queue")
     shoot(page, "jobs")
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Cancel them").click()

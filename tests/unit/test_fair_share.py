@@ -58,14 +58,14 @@ def test_a_user_s_own_limit_goes_before_the_default() -> None:
         (Limits(), 99, 1e9, None),
         (Limits(max_queued=0), 0, 0.0, None),
         (Limits(max_running=2), 1, 0.0, None),
-        (Limits(max_running=2), 2, 0.0, "waits: anna has 2 jobs running, and 2 is the limit"),
-        (Limits(max_running=1), 1, 0.0, "waits: anna has 1 job running, and 1 is the limit"),
+        (Limits(max_running=2), 2, 0.0, "anna already runs 2 of 2 allowed jobs"),
+        (Limits(max_running=1), 1, 0.0, "anna already runs 1 of 1 allowed jobs"),
         (Limits(device_hours_week=1.5), 0, 5000.0, None),
         (
             Limits(device_hours_week=1.5),
             0,
             5400.0,
-            "waits: anna had devices for 1.5 hours today and in the six days before, and 1.5 is the limit",
+            "anna has used 1.5 of 1.5 device hours in the last seven days",
         ),
     ],
 )

@@ -122,4 +122,4 @@ def test_who_has_grown_and_prefers_to_wait_waits_for_the_larger_device(desk: Des
     assert desk.claim() is None
     assert desk.job(claim.job_id).state == State.QUEUED
     reason = desk.job(claim.job_id).reason
-    assert reason == f"waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"
+    assert reason == f"Waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"

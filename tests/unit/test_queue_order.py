@@ -182,7 +182,7 @@ class TestLimits:
             said = queries.show_job(desk.store, desk.settings, anna, job)
             assert (said["state"], said["reason"]) == (
                 State.QUEUED,
-                "waits: anna has 1 job running, and 1 is the limit",
+                "anna already runs 1 of 1 allowed jobs",
             )
 
     def test_the_next_starts_when_one_has_ended(self, desk: Desk, anna: Principal) -> None:
@@ -220,7 +220,7 @@ class TestLimits:
         used(desk, anna, 2)
         assert started(desk) == []
         assert queries.show_job(desk.store, desk.settings, anna, job)["reason"] == (
-            "waits: anna had devices for 10.0 hours today and in the six days before, and 10 is the limit"
+            "anna has used 10.0 of 10 device hours in the last seven days"
         )
         limit(desk, anna, device_hours_week=None)
         assert started(desk) == [job]
@@ -229,7 +229,7 @@ class TestLimits:
         limit(desk, anna, max_queued=2)
         first = submit(desk, anna)
         submit(desk, anna)
-        with pytest.raises(LimitReached, match="2 jobs of anna wait in the queue, and 2 is the limit"):
+        with pytest.raises(LimitReached, match="anna already has 2 of 2 queued jobs"):
             submit(desk, anna)
         lifecycle.pause(desk.store, anna, first)
         submit(desk, anna)
@@ -283,7 +283,7 @@ def test_a_job_that_finds_no_device_lets_others_be_next(desk: Desk, anna: Princi
     assert desk.claim() is None
     usual, theirs = submit(desk, anna), submit(desk, bert)
     assert shown(desk) == [usual, theirs, stuck]
-    assert queue(desk)[-1]["reason"] == "waits for a device with at least 9000 MB of memory"
+    assert queue(desk)[-1]["reason"] == "Waits for a device with at least 9000 MB of memory"
     desk.slots(4000, 9000)
     assert desk.claim().job_id == stuck  # type: ignore[union-attr]  # it is still tried first
 

@@ -225,7 +225,7 @@ def test_a_gpu_that_a_neighbour_has_filled_is_passed_over(desk: Desk) -> None:
     desk.end(claim, Reason.STOPPED)
     desk.report(gpu(0, 8 * GB, need - MB, others=8 * GB - need + MB), gpu(1, 24 * GB, GB, others=23 * GB))
     assert desk.claim() is None
-    assert "waits for a device with enough free memory" in (desk.job(job_id).reason or "")
+    assert "Waits for a device with enough free memory" in (desk.job(job_id).reason or "")
     desk.report(gpu(0, 8 * GB, need, others=8 * GB - need), gpu(1, 24 * GB, GB, others=23 * GB))
     claim = desk.claim()
     assert claim is not None
@@ -254,7 +254,7 @@ def test_a_job_that_asks_for_more_memory_than_there_is_waits_and_says_so(desk: D
     job_id = desk.submit(device={"min_memory_mb": 5000, "wait": True})
     assert desk.claim() is None
     assert desk.job(job_id).state == State.QUEUED
-    assert desk.job(job_id).reason == "waits for a device with at least 5000 MB of memory"
+    assert desk.job(job_id).reason == "Waits for a device with at least 5000 MB of memory"
     desk.slots(4000, 5000)
     claim = desk.claim()
     assert claim is not None
@@ -312,7 +312,7 @@ def test_a_job_does_not_fail_because_the_host_it_is_meant_for_restarts(desk: Des
     desk.change(Device, "large/cpu-0", seen_at=ago(120))
     assert desk.claim() is None
     assert desk.job(job_id).state == State.QUEUED
-    assert "waits for large/cpu-0" in (desk.job(job_id).reason or "")
+    assert "Waits for large/cpu-0" in (desk.job(job_id).reason or "")
     desk.slots(64_000, host="large")
     assert desk.claim(host="large") is not None
 
@@ -478,7 +478,7 @@ def test_jobs_of_a_disabled_account_wait_and_say_so(desk: Desk) -> None:
     assert desk.job(running.job_id).state == State.RUNNING
     desk.end(claim, Reason.COMPLETED)
     assert desk.claim() is None
-    waits = "waits: the account of its owner owner is disabled"
+    waits = "The account of owner is disabled"
     assert queries.show_job(desk.store, desk.settings, desk.admin, held)["reason"] == waits
     [shown] = queries.list_queue(desk.store, desk.settings, desk.admin, 10)["items"]
     assert (shown["id"], shown["reason"]) == (held, waits)
@@ -497,6 +497,6 @@ def test_where_jobs_are_private_a_reason_names_none_of_another_user(desk: Desk, 
     waiting = [desk.submit(device={"min_memory_mb": 64_000})]
     waiting.append(submission.submit(desk.store, desk.settings, other, large).job_id)
     assert desk.claim() is None
-    named = f"waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {theirs}"
-    hidden = "waits for slot 1 (box/cpu-1, 64,000 MB), busy with another user's job"
+    named = f"Waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {theirs}"
+    hidden = "Waits for slot 1 (box/cpu-1, 64,000 MB), busy with another user's job"
     assert [desk.job(job_id).reason for job_id in waiting] == [hidden if is_private else named, named]

@@ -70,16 +70,16 @@ def test_more_memory_than_any_known_device_has_is_refused_unless_the_job_waits_f
     assert "large/cpu-0), has 4000 MB" in message
     assert desk.job(ask(desk, device={"min_memory_mb": 3000}).job_id).state == State.QUEUED
     job = desk.job(ask(desk, device={"min_memory_mb": 5000, "wait": True}).job_id)
-    assert (job.state, job.reason) == (State.QUEUED, "waits for a device with at least 5000 MB of memory")
+    assert (job.state, job.reason) == (State.QUEUED, "Waits for a device with at least 5000 MB of memory")
 
 
 def test_a_job_may_wait_for_a_device_that_can_hold_it(desk: Desk) -> None:
     desk.slots(100)
     job_id = ask(desk, device={"wait": True}).job_id
-    assert (desk.job(job_id).reason or "").startswith("waits for a larger device. It needs about ")
+    assert (desk.job(job_id).reason or "").startswith("Waits for a larger device. It needs about ")
     assert desk.claim() is None
     assert (desk.job(job_id).state, desk.job(job_id).attempts) == (State.QUEUED, 0)
-    assert (desk.job(job_id).reason or "").startswith("waits for a larger device. It needs about ")
+    assert (desk.job(job_id).reason or "").startswith("Waits for a larger device. It needs about ")
     desk.slots(4000)
     claim = desk.claim()
     assert claim is not None
@@ -105,7 +105,7 @@ def refused(desk: Desk, field: str, **request: Any) -> str:
     waits = {**request, "device": {**request.get("device", {}), "wait": True}}
     waiting = estimate(desk.store, desk.settings, desk.owner, desk.request(**waits))
     assert (waiting["possible"], waiting["problem"]) == (False, None)
-    assert waiting["waits_for"].startswith("waits for a ")
+    assert waiting["waits_for"].startswith("Waits for a ")
     assert fault.field == field
     return fault.message
 
@@ -202,7 +202,7 @@ def test_a_user_has_so_many_jobs_at_a_time_and_no_more(desk: Desk) -> None:
     settings, other = limited(desk, 2), desk.user("other")
     first = submit(desk.store, settings, desk.owner, desk.request()).job_id
     submit(desk.store, settings, desk.owner, desk.request())
-    with pytest.raises(TooMany, match="you have 2 jobs that are not finished, and 2 is the limit"):
+    with pytest.raises(TooMany, match="you already have 2 of 2 unfinished jobs"):
         submit(desk.store, settings, desk.owner, desk.request())
     submit(desk.store, settings, other, desk.request())
     desk.change(Job, first, state=State.PAUSED)

@@ -87,8 +87,9 @@ function sentence(job, attempts) {
     case "queued": {
       const about = wait(job, state.devices);
       const when = about === undefined ? "" : `, to start in about ${duration(about)}`;
-      const why = job.reason ? `: ${job.reason}` : "";
-      return `${last ? `Attempt ${job.attempts + 1}` : "It"} ${job.queue_position ? `is ${place(job)}` : "waits"}${when}${why}${last ? `; ${because(last)}` : ""}.`;
+      const why = job.reason ? ` ${job.reason.replace(/\.?$/, ".")}` : "";
+      const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${place(job)}`;
+      return `${where[0].toUpperCase()}${where.slice(1)}${when}${last ? `; ${because(last)}` : ""}.${why}`;
     }
     case "paused": return `Paused at step ${job.progress.step} of ${job.progress.steps}; what it has saved is kept.`;
     case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;

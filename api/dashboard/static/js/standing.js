@@ -34,7 +34,8 @@ export function waits(job, devices) {
     about === undefined ? null : h("span", { class: "one-line small muted", title: "When so many of the jobs that run now have ended, at the pace they have" }, `in about ${duration(about)}`));
 }
 
-export const place = ({ queue_position: position }) => (position === 1 ? "next in line" : position ? `${ordinal(position)} in line` : "waits");
+/** A job that waits for something is not next, even where no other job is before it. */
+export const place = ({ queue_position: position, reason }) => (position === 1 && !reason ? "next in queue" : position ? `${ordinal(position)} in queue` : "waits");
 
 /** Of the devices that are large enough for it; unknown where one of these is free, or something else is waited for. */
 export function wait(job, devices) {
