@@ -13,6 +13,7 @@ from services.accounts import Principal
 from services.domain.contract import (
     CHECKPOINTS_DIR,
     CONFIG_FILE,
+    EVALUATIONS_DIR,
     EVENTS_FILE,
     EXPORT_DIR,
     LOG_FILE,
@@ -32,7 +33,14 @@ __all__ = ["EXPORT_ARCHIVE", "Artifact", "list_artifacts", "open_artifact", "str
 EXPORT_ARCHIVE = f"{EXPORT_DIR}.tar.gz"
 _MOST_FILES = 5000
 _OF_JOB = (EXPORT_DIR, CHECKPOINTS_DIR, SUMMARIES_DIR)
-_OF_ATTEMPT = (CONFIG_FILE, LOG_FILE, EVENTS_FILE, OUTCOME_FILE, SAMPLES_DIR)  # attempt.json names the host's folders
+_OF_ATTEMPT = (
+    CONFIG_FILE,
+    LOG_FILE,
+    EVENTS_FILE,
+    OUTCOME_FILE,
+    SAMPLES_DIR,
+    EVALUATIONS_DIR,
+)  # attempt.json names the host's folders
 _GIVEN_AWAY = re.compile(
     rf"(?:{'|'.join(map(re.escape, _OF_JOB))})/.+|attempt-\d+/(?:{'|'.join(map(re.escape, _OF_ATTEMPT))})(?:/.+)?"
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from services import probed
 from services.clock import utc_now
-from services.domain.contract import EVENTS_FILE, EventKind
+from services.domain.contract import EVENTS_FILE, EventKind, bounded_metrics
 from services.storable import count, number, storable, text
 from services.store import attempts, events, jobs, leases, metrics
 from services.store.engine import Store, StoreUnavailable
@@ -26,6 +26,7 @@ from services.store.models import Attempt, Job
 __all__ = ["ingest"]
 
 _BATCH_BYTES = 1024 * 1024
+_LONGEST_LINE = 16 * 1024 * 1024  # what is longer is no event
 _LONGEST_NAME, _LONGEST_PHASE = 96, 32  # as the database keeps them
 _LONGEST_PROBLEM = 300
 _LATEST = 253_402_214_400  # 31 December 9999: later moments are none in another zone
@@ -122,17 +123,19 @@ def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
 
 
 def _read_from(path: Path, position: int) -> bytes:
-    """Whole lines only: the last one may still be in the writing. One that fills a batch by itself is no event."""
+    """Whole lines only: the last one may still be in the writing. A line may be longer than a batch, up to a limit."""
     try:
         with path.open("rb") as file:
             file.seek(position)
             read = file.read(_BATCH_BYTES)
+            if len(read) == _BATCH_BYTES and b"\n" not in read:
+                read += file.readline(_LONGEST_LINE - _BATCH_BYTES)
     except OSError as error:
         if not isinstance(error, FileNotFoundError):
             _log.warning("%s cannot be read: %s", path, error)
         return b""
     end = read.rfind(b"\n") + 1
-    return read[:end] if end or len(read) < _BATCH_BYTES else read
+    return read[:end] if end or len(read) < _LONGEST_LINE else read
 
 
 def _parse(line: bytes) -> _Line:
@@ -152,6 +155,8 @@ def _event(said: Any) -> _Event:
     step = said.get("step")
     if isinstance(step, int) and not isinstance(step, bool) and count(step) is None:
         raise ValueError("step: a number that no training comes to")
+    if kind == EventKind.EVAL:
+        values["metrics"] = bounded_metrics(_part(values, "metrics"))
     return _Event(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
 
 

@@ -10,6 +10,7 @@ import itertools
 import json
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ EVENTS_FILE = "events.jsonl"
 LOG_FILE = "train.log"
 OUTCOME_FILE = "outcome.json"
 SAMPLES_DIR = "samples"
+EVALUATIONS_DIR = "evaluations"  # all figures of an evaluation that has too many of single categories for an event
 
 CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it per architecture
 SUMMARIES_DIR = "tensorboard"  # in the job's directory
@@ -27,6 +29,9 @@ EXPORT_DIR = "export"  # in the job's directory
 # Operations that are ready at once run in any order, so equal micro-batches do not peak equally, and the largest of a
 # few is lower than that of many. After this many it was seen to grow no further.
 ENOUGH_RUNS = 10
+
+# Of an evaluation. Each becomes a series in the database and in TensorBoard; with 10,000 classes that is too many.
+MOST_CATEGORY_FIGURES = 300
 
 
 class ContractError(ValueError):
@@ -219,6 +224,13 @@ class Outcome:
     def from_json(cls, text: str) -> Self:
         value: Self = _document(cls, text)
         return value
+
+
+def bounded_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """An evaluation's metrics, without those of single categories where these are too many."""
+    of_categories = {name for name in metrics if "ByCategory/" in name}
+    dropped = of_categories if len(of_categories) > MOST_CATEGORY_FIGURES else set()
+    return {name: value for name, value in metrics.items() if name not in dropped}
 
 
 def resumed_step(step: int, batch_before: int, batch: int) -> int:

@@ -1,5 +1,6 @@
 """What a job's page says of each attempt, what can be edited on it, and where its links lead."""
 
+import json
 import re
 
 import pytest
@@ -270,6 +271,25 @@ def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
         for number in range(pictures):
             Image.new("RGB", (64, 32), "teal").save(service.log(job, 1).parent / f"samples/step-{step}-{number}.png")
             events.add(session, job, "image", utc_now(), 1, step=step)
+
+
+def test_of_many_categories_the_best_and_the_worst_are_shown(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=1)
+    evaluated(service, job, 50, 1)
+    file = service.log(job, 1).parent / "evaluations" / "step-0000050.json"
+    file.parent.mkdir()
+    figures = {f"DetectionBoxes_PerformanceByCategory/mAP/class {n}": n / 10_000 for n in range(10_000)}
+    file.write_text(json.dumps({"step": 50, "metrics": figures}))
+
+    page = open_tab(service, f"/jobs/{job}#results")
+
+    expect(page.get_by_role("row", name="class 9999 100.0 %")).to_be_visible()
+    expect(page.get_by_role("row", name="class 0 0.0 %")).to_be_visible()
+    expect(page.locator("table.ap").filter(has_text="class")).to_have_count(2)
+    expect(page.locator("table.ap th", has_text="class ")).to_have_count(100)
+    expect(page.get_by_role("link", name="All 10,000 categories as JSON")).to_be_visible()
+    page.get_by_label("Evaluation at").select_option("40")
+    expect(page.locator("table.ap th", has_text="class ")).to_have_count(0)
 
 
 def test_another_evaluation_moves_nothing_under_who_looks_at_pictures(service: Service, open_tab: Tab) -> None:

@@ -324,3 +324,44 @@ def test_any_bytes_at_all_are_read_to_their_end(desk: Desk, running: Claim, even
     while take_in(desk, running):
         pass
     assert desk.attempt(running).ingested == events.path.stat().st_size
+
+
+def test_an_evaluation_of_a_large_label_map_arrives_without_the_figures_of_single_categories(
+    desk: Desk, running: Claim, events: Events
+) -> None:
+    """As trainers wrote it before they kept those in a file: one line of more than 1 MiB."""
+    figure = "DetectionBoxes_Precision/mAP (medium) {} ByCategory/a class of the label map {}"
+    figures = {figure.format(number, category): 0.5 for category in range(1203) for number in range(12)}
+    events.write("eval", step=2, metrics={"DetectionBoxes_Precision/mAP": 0.25} | figures)
+    events.step(3)
+    assert events.path.stat().st_size > 2**20
+
+    while take_in(desk, running):
+        pass
+
+    assert metrics(desk, "DetectionBoxes_Precision/mAP") == {2: 0.25}
+    assert list(metrics(desk)) == [3]
+    assert not [row for row in desk.rows(Metric) if "ByCategory" in row.name]
+    [kept] = [event for event in desk.rows(Event) if event.kind == "eval"]
+    assert kept.data["metrics"] == {"DetectionBoxes_Precision/mAP": 0.25}
+
+
+def test_a_long_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, events: Events) -> None:
+    line = events.line("warning", message="m" * (2 * 2**20))
+    events.path.write_bytes(line[:-1])
+    assert take_in(desk, running) == 0
+    events.path.write_bytes(line)
+    assert take_in(desk, running) == len(line)
+
+
+def test_a_line_beyond_all_measure_is_passed_over_in_pieces(
+    desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingestion, "_LONGEST_LINE", 2 * 2**20)
+    events.write("warning", message="m" * (3 * 2**20))
+    events.step(1)
+
+    while take_in(desk, running):
+        pass
+
+    assert list(metrics(desk)) == [1]

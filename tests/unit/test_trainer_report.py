@@ -47,3 +47,22 @@ def test_host_memory_is_told_now_and_at_most() -> None:
     memory = report.host_memory()
 
     assert 10 * 2**20 < memory["current"] <= memory["peak"]
+
+
+def test_an_evaluation_of_few_categories_is_whole_in_its_event(tmp_path: Path) -> None:
+    metrics = {"Precision/mAP": 0.5} | {f"PerformanceByCategory/mAP/{name}": 0.5 for name in "abc"}
+
+    assert Reporter(tmp_path).evaluation(3, metrics, images=6) == metrics
+    [event] = events(tmp_path)
+    assert (event["kind"], event["step"], event["metrics"], event["images"]) == ("eval", 3, metrics, 6)
+    assert not (tmp_path / "evaluations").exists()
+
+
+def test_the_figures_of_many_categories_are_in_a_file(tmp_path: Path) -> None:
+    metrics = {"Precision/mAP": 0.5} | {f"PerformanceByCategory/mAP/class {n}": 0.5 for n in range(10_000)}
+
+    assert Reporter(tmp_path).evaluation(3, metrics) == {"Precision/mAP": 0.5}
+    [event] = events(tmp_path)
+    assert event["metrics"] == {"Precision/mAP": 0.5}
+    assert event["file"] == "evaluations/step-0000003.json"
+    assert json.loads((tmp_path / "evaluations/step-0000003.json").read_text()) == {"step": 3, "metrics": metrics}

@@ -8,7 +8,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from services.domain.contract import EVENTS_FILE, OUTCOME_FILE, SAMPLES_DIR, EventKind, Outcome, Phase
+from services.domain.contract import (
+    EVALUATIONS_DIR,
+    EVENTS_FILE,
+    OUTCOME_FILE,
+    SAMPLES_DIR,
+    EventKind,
+    Outcome,
+    Phase,
+    bounded_metrics,
+)
 
 
 class Reporter:
@@ -32,6 +41,11 @@ class Reporter:
     def warning(self, message: str) -> None:
         self.event(EventKind.WARNING, message=message)
 
+    @staticmethod
+    def say(text: str) -> None:
+        """A line of `train.log`, where standard output goes, for people who read along."""
+        print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", flush=True)
+
     def seconds(self) -> float:
         return round(time.monotonic() - self._started, 3)
 
@@ -39,6 +53,17 @@ class Reporter:
         folder = self.attempt_dir / SAMPLES_DIR
         folder.mkdir(exist_ok=True)
         return folder / name
+
+    def evaluation(self, step: int, metrics: dict[str, float], **fields: Any) -> dict[str, float]:
+        """Report an evaluation; returns the metrics that the event holds. Where that is not all, a file holds all."""
+        kept = bounded_metrics(metrics)
+        if len(kept) < len(metrics):
+            path = self.attempt_dir / EVALUATIONS_DIR / f"step-{step:07d}.json"
+            path.parent.mkdir(exist_ok=True)
+            write_durably(path, json.dumps({"step": step, "metrics": metrics}))
+            fields["file"] = str(path.relative_to(self.attempt_dir))
+        self.event(EventKind.EVAL, step=step, metrics=kept, **fields)
+        return kept
 
     def outcome(self, outcome: Outcome) -> bool:
         """Write the outcome, durably and in one piece. Only the first call counts; returns whether it was this one."""

@@ -7,7 +7,9 @@ import { openPicture } from "./lightbox.js";
 const PICTURE = /^attempt-(\d+)\/samples\/step-(\d+)-(\d+)\.png$/;
 const CATEGORY = /^Detection(Boxes|Masks)_PerformanceByCategory\/mAP\/(.+)$/;
 const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\/(.+)$/;
+const FIGURES_FILE = /^attempt-(\d+)\/evaluations\/step-(\d+)\.json$/; // of all categories, where they are too many for series
 const NAMES_AT_ONCE = 50;
+const MOST_ROWS = 100;
 const REST_MS = 1000; // an evaluation tells of each of its pictures
 
 export function start(root, { id, state }) {
@@ -26,6 +28,8 @@ export function start(root, { id, state }) {
   let asked = 0; // how often; an answer to an earlier question is late
   let series = [];
   let pictures = [];
+  let figureFiles = new Map(); // by step, of its newest attempt
+  const readFiles = new Map(); // by address
   let newest = null; // of the steps that are shown
   let shown = []; // the pictures
 
@@ -41,6 +45,8 @@ export function start(root, { id, state }) {
       if (mine !== asked) return;
       series = found.flatMap((answer) => answer.series);
       pictures = files.items.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ link: `/v1/jobs/${id}/artifacts/${name}`, attempt: Number(attempt), step: Number(step), number: Number(number) }));
+      figureFiles = new Map(files.items.map((file) => file.name.match(FIGURES_FILE)).filter(Boolean)
+        .sort((one, other) => one[1] - other[1]).map(([name, , step]) => [Number(step), `/v1/jobs/${id}/artifacts/${name}`]));
       problem.hidden = true;
       show(isFollowed() ? null : Number(select.value));
     } catch (error) {
@@ -71,7 +77,23 @@ export function start(root, { id, state }) {
     const values = at(Number(select.value));
     put(mainPlace, main(values));
     put(tables, categories(values), figures(values));
+    addCategories(Number(select.value));
     gallery(Number(select.value));
+  }
+
+  /** Where an evaluation has many categories, their figures are in a file. */
+  async function addCategories(step) {
+    const address = figureFiles.get(step);
+    if (!address) return;
+    if (!readFiles.has(address)) readFiles.set(address, get(address));
+    try {
+      const { metrics } = JSON.parse(await readFiles.get(address)); // files are served as text
+      if (Number(select.value) === step) put(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
+    } catch (error) {
+      readFiles.delete(address);
+      say(problem, `The categories' figures could not be loaded: ${error.message}`);
+      problem.hidden = false;
+    }
   }
 
   /** What was said at `step`, by the newest attempt that said anything. */
@@ -96,12 +118,15 @@ export function start(root, { id, state }) {
       h("span", { class: "main-figure" }, h("strong", {}, percent(values.get(name), 1)), h("span", { class: "muted" }, name.includes("Masks") ? " mask mAP" : " mAP")));
   }
 
-  function categories(values) {
+  function categories(values, address) {
     const rows = [...values].filter(([name]) => CATEGORY.test(name)).map(([name, value]) => {
       const [, kind, category] = name.match(CATEGORY);
       return { name: `${category}${kind === "Masks" ? " (mask)" : ""}`, value };
     }).sort((one, other) => other.value - one.value);
-    return rows.length ? table("AP by category", rows) : null;
+    if (rows.length <= MOST_ROWS) return rows.length ? table("AP by category", rows) : null;
+    const half = MOST_ROWS / 2;
+    const whole = address && h("p", { class: "muted" }, h("a", { href: address, download: "" }, `All ${rows.length.toLocaleString("en")} categories as JSON`));
+    return h("div", {}, table(`AP by category: the best ${half}`, rows.slice(0, half)), table(`AP by category: the worst ${half}`, rows.slice(-half)), whole);
   }
   function figures(values) {
     const rows = [...values].filter(([name]) => MAIN.test(name)).map(([name, value]) => ({ name: `${name.match(MAIN)[1] === "Masks" ? "mask " : ""}${name.match(MAIN)[3]}`, value }));
