@@ -1,14 +1,16 @@
 """The OD API's own input pipelines."""
 
 import copy
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow as tf
 from object_detection import inputs
+from object_detection.builders import dataset_builder
 
 from services.domain.contract import Reason
 from worker.trainer.endings import Ending
-from worker.trainer.preflight import class_names, classes_of, record_files
+from worker.trainer.preflight import class_ids, classes_of, record_files
 
 EXAMPLES_CHECKED = 1000  # of each split: a second's reading, enough to find a systematic mistake
 
@@ -31,18 +33,23 @@ def training(config: Any, model: Any, micro_batch: int) -> tf.data.Dataset:
 
 
 def evaluation(config: Any, model: Any) -> tf.data.Dataset:
-    """The validation images once, one at a time, in a fixed order, with the originals for drawing.
+    """Each validation image once, in a fixed order: its record as it is in the dataset, and (features, labels).
 
-    One at a time whatever the config says: originals of different sizes make no batch, and a last batch that is not
-    full would be dropped.
+    One at a time whatever the config says: images of different sizes make no batch, and a last batch that is not full
+    would be dropped. Originals are not retained: what the OD API calls so is resized to the network's size.
     """
     reader = copy.deepcopy(config.eval_input_reader[0])
     reader.shuffle = False
     reader.num_readers = 1
     reader.num_epochs = 1
+    reader.ClearField("sample_from_datasets_weights")  # would draw at random, without an end
     eval_config = copy.deepcopy(config.eval_config)
-    eval_config.retain_original_images = True
-    return _eval_input(eval_config, reader, config.model, model=model, params={"batch_size": 1})
+    eval_config.retain_original_images = False
+    examples = _eval_input(eval_config, reader, config.model, model=model, params={"batch_size": 1})
+    records = dataset_builder.read_dataset(
+        tf.data.TFRecordDataset, reader.tf_record_input_reader.input_path[:], reader
+    ).shard(max(1, reader.sample_1_of_n_examples), 0)
+    return tf.data.Dataset.zip((records, examples))
 
 
 def check_examples(config: Any) -> None:
@@ -53,7 +60,7 @@ def check_examples(config: Any) -> None:
     readers = {"train_input_reader": config.train_input_reader}
     readers |= {f"eval_input_reader[{n}]": reader for n, reader in enumerate(config.eval_input_reader)}
     for name, reader in readers.items():
-        names = class_names(name, reader)
+        names = class_ids(name, reader).keys()
         records = tf.data.TFRecordDataset(record_files(reader)).take(EXAMPLES_CHECKED)
         for number, record in enumerate(records):
             problem = _problem_of(record.numpy(), names, classes_of(config), reader.load_instance_masks)
@@ -61,7 +68,7 @@ def check_examples(config: Any) -> None:
                 raise Ending(Reason.BAD_DATASET, f"{name}: record {number}: {problem}")
 
 
-def _problem_of(record: bytes, names: frozenset[str], num_classes: int, needs_masks: bool) -> str | None:
+def _problem_of(record: bytes, names: Collection[str], num_classes: int, needs_masks: bool) -> str | None:
     try:
         features = tf.train.Example.FromString(record).features.feature
     except Exception as error:  # protobuf's DecodeError is of another class in each of its runtimes

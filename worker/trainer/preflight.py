@@ -77,10 +77,10 @@ def read_label_map(field: str, reader: Any) -> Any:
         raise Ending(Reason.BAD_DATASET, f"{where}: {path.name} is not a label map: {error}") from None
 
 
-def class_names(field: str, reader: Any) -> frozenset[str]:
-    """What records may call their classes: the OD API looks up names and display names."""
+def class_ids(field: str, reader: Any) -> dict[str, int]:
+    """What records may call their classes, with its id: the OD API looks up names and display names."""
     items = read_label_map(field, reader).item
-    return frozenset(name for item in items for name in (item.name, item.display_name) if name)
+    return {name: item.id for item in items for name in (item.name, item.display_name) if name}
 
 
 def check_label_map(field: str, reader: Any, num_classes: int) -> None:

@@ -1,0 +1,81 @@
+"""What computes the metrics that a pipeline.config names: the OD API's evaluators, COCO's two with our figures."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from object_detection import eval_util
+from object_detection.metrics import coco_evaluation
+from pycocotools import mask as rle
+
+from worker.trainer import coco, masks
+
+Categories = Sequence[Mapping[str, Any]]
+
+
+def build(eval_config: Any, categories: Categories) -> dict[str, Any]:
+    """An evaluator for each of the config's metrics, by name; COCO's give figures for each category."""
+    wanted = copy.deepcopy(eval_config)
+    wanted.include_metrics_per_category = True
+    options = eval_util.evaluator_options_from_eval_config(wanted)
+    names = list(wanted.metrics_set) or [eval_util.EVAL_DEFAULT_METRIC]
+    return {name: _CLASSES[name](list(categories), **options.get(name, {})) for name in names}
+
+
+class BoxEvaluator(coco_evaluation.CocoDetectionEvaluator):
+    def evaluate(self) -> dict[str, float]:
+        found = coco.figures(
+            "bbox",
+            self._categories,
+            self._groundtruth_list,
+            self._detection_boxes_list,
+            all_of_each=self._all_metrics_per_category,
+            super_categories=self._super_categories,
+        )
+        return {f"DetectionBoxes_{name}": value for name, value in found.items()}
+
+
+class MaskEvaluator(coco_evaluation.CocoMaskEvaluator):
+    """Takes one object at a time: source masks, and detected masks relative to their boxes."""
+
+    def add_truth(self, image_id: int, category: int, mask: Any, is_crowd: bool) -> None:
+        compressed = rle.encode(np.asfortranarray(mask, np.uint8))
+        self._groundtruth_list.append(
+            {
+                "id": len(self._groundtruth_list) + 1,
+                "image_id": image_id,
+                "category_id": category,
+                "iscrowd": int(is_crowd),
+                "area": float(rle.area(compressed)),
+                "bbox": rle.toBbox(compressed).tolist(),
+                "segmentation": compressed,
+            }
+        )
+
+    def add_detection(
+        self, image_id: int, category: int, score: float, mask: Any, box: masks.Box, size: tuple[int, int]
+    ) -> None:
+        if category in self._category_id_set:
+            compressed = masks.compress(*masks.paste(mask, box, *size), *size)
+            self._detection_masks_list.append(
+                {"image_id": image_id, "category_id": category, "score": score, "segmentation": compressed}
+            )
+
+    def evaluate(self) -> dict[str, float]:
+        found = coco.figures(
+            "segm",
+            self._categories,
+            self._groundtruth_list,
+            self._detection_masks_list,
+            all_of_each=self._all_metrics_per_category,
+            super_categories=self._super_categories,
+        )
+        return {f"DetectionMasks_{name}": value for name, value in found.items()}
+
+
+_CLASSES = {
+    **eval_util.EVAL_METRICS_CLASS_DICT,
+    "coco_detection_metrics": BoxEvaluator,
+    "coco_mask_metrics": MaskEvaluator,
+}
