@@ -1,11 +1,15 @@
 """When the loop saves, evaluates, stops and ends, with a step that a test controls."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from services.domain.contract import AllocatorStats, AttemptSpec, Reason
+from services.domain.log_marks import marks_of, shape_of
+from services.domain.log_spellings import Mark
+from tests.trainings import read_events
 from worker.trainer.endings import Ending, Stopped
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter
@@ -31,6 +35,7 @@ class Controlled:
         self.stop_in_save_of = 0
         self.stop_in_step = 0
         self.nan_from = self.ruined_from = STEPS + 1
+        self.evaluation_fails: Exception | None = None
 
     def __call__(self, iterator: Any) -> list[dict[str, float]]:
         step = self.progress.step + 1
@@ -45,6 +50,8 @@ class Controlled:
 
     def run(self, step: int) -> dict[str, float]:
         self.notes.append(f"evaluate {step}")
+        if self.evaluation_fails:
+            raise self.evaluation_fails
         return {}
 
     def learning_rate(self) -> float:
@@ -121,3 +128,34 @@ def test_weights_that_a_nan_has_reached_are_never_saved(what: str, tmp_path: Pat
         train(tmp_path, controlled, checkpoint_every_steps=2, report_every_s=1000)
     assert raised.value.reason is Reason.NAN_LOSS
     assert controlled.notes == ["save 2"]
+
+
+def test_training_goes_on_after_an_evaluation_that_failed(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.evaluation_fails = ValueError("no such mask")
+    train(tmp_path, controlled, evaluate_every_steps=3)
+
+    assert controlled.notes == ["save 3", "evaluate 3", "save 6"]
+    warnings = [event["message"] for event in read_events(tmp_path) if event["kind"] == "warning"]
+    assert warnings == ["the evaluation at step 3 failed: ValueError: no such mask"]
+
+
+def test_an_evaluation_that_runs_out_of_memory_ends_the_attempt(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.evaluation_fails = MemoryError()
+
+    with pytest.raises(MemoryError):
+        train(tmp_path, controlled, evaluate_every_steps=3)
+
+
+def test_the_log_has_a_line_for_each_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(tmp_path, Controlled(), report_every_s=0)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == STEPS == len([event for event in read_events(tmp_path) if event["kind"] == "step"])
+    for step, line in enumerate(lines, start=1):
+        assert re.search(
+            rf" step {step}/{STEPS}: loss 1.0000, learning rate 0.1, [\d.]+ images/s, memory 1 B, at most 2 B of 3 B$",
+            line,
+        )
+        assert marks_of(shape_of(line.encode())) == Mark.PROGRESS

@@ -12,6 +12,7 @@ import importlib.machinery
 import os
 import sys
 import types
+import warnings
 
 from services.domain.pipeline_config import messages
 
@@ -28,6 +29,7 @@ def install() -> None:
     _numpy_aliases()
     _pillow_getsize()
     messages.install()  # protobuf 4 refuses the *_pb2 files as generated
+    _no_deprecation_notices()
 
 
 class _TfKerasAlias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -96,3 +98,14 @@ def _pillow_getsize() -> None:
     for kind in (ImageFont.FreeTypeFont, ImageFont.ImageFont):
         if not hasattr(kind, "getsize"):
             kind.getsize = getsize
+
+
+def _no_deprecation_notices() -> None:
+    # Each old name that the OD API calls is announced in three lines, and none of it can be acted on. lvis gives the
+    # root logger a handler, so what TensorFlow still warns of would be printed by both loggers.
+    import tensorflow as tf
+    from tensorflow.python.util import deprecation
+
+    deprecation._PRINT_DEPRECATION_WARNINGS = False
+    tf.get_logger().propagate = False
+    warnings.filterwarnings("ignore", message=".*set_learning_phase. is deprecated")

@@ -6,6 +6,7 @@ Import this module only after `compat.install()`.
 import gc
 import math
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,12 +19,14 @@ from services.domain.contract import (
     CHECKPOINTS_DIR,
     EXPORT_DIR,
     SUMMARIES_DIR,
+    AllocatorStats,
     AttemptSpec,
     EventKind,
     Phase,
     Probe,
     Reason,
 )
+from services.domain.sizes import in_mb
 from worker.trainer import export, model, probe, worst_case
 from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
@@ -155,7 +158,7 @@ class Attempt:
                 if self.stop.asked and not self.progress.has_unsaved():  # also when it was asked during the save
                     raise Stopped(f"stopped on request after step {step}, which was saved")
                 if evaluate:
-                    self._evaluate()
+                    self._evaluate_between_steps()
                     meter.restart()
 
     def _evaluation_is_due(self, step: int) -> bool:
@@ -177,6 +180,17 @@ class Attempt:
         self.reporter.event(EventKind.CHECKPOINT, step=self.progress.step)
         self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps)
         meter.restart()
+
+    def _evaluate_between_steps(self) -> None:
+        """Training goes on after an evaluation that failed. Memory, disk and the like are still an end."""
+        try:
+            self._evaluate()
+        except Exception as error:
+            ending = read_exception(error)
+            if ending.reason is not Reason.ERROR:
+                raise
+            traceback.print_exc()
+            self.reporter.warning(f"the evaluation at step {self.progress.step} failed: {ending.message}")
 
     def _evaluate(self) -> None:
         self.evaluation = self.evaluation or Evaluation(
@@ -308,9 +322,25 @@ class Meter:
         }
         counters = attempt.memory.counters()
         device = {"limit": counters.limit, "current": counters.in_use, "peak": counters.peak}
-        attempt.reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host_memory())
+        host = host_memory()
+        attempt.reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host)
+        attempt.reporter.say(
+            f"step {step}/{attempt.steps}: loss {_total(losses):.4f}, learning rate {figures['learning_rate']:.3g}, "
+            f"{figures['images_per_s']:.2f} images/s, {_memory_in_words(counters, host['current'])}"
+        )
         for name, value in {**losses, **figures, "device_memory": counters.in_use or 0}.items():
             tf.summary.scalar(name, value, step=step)
         tf.summary.flush()
         self._reported_step = step
         self.restart()
+
+
+def _total(losses: Mapping[str, float]) -> float:
+    return losses.get("Loss/total_loss", sum(losses.values()))
+
+
+def _memory_in_words(device: AllocatorStats, host: int) -> str:
+    if device.in_use is None:
+        return f"host memory {in_mb(host)}"
+    limit = f" of {in_mb(device.limit)}" if device.limit else ""
+    return f"memory {in_mb(device.in_use)}, at most {in_mb(device.peak or 0)}{limit}"
