@@ -1,4 +1,6 @@
-"""Export to what the OD API's exporter writes: saved_model/, checkpoint/, pipeline.config. Plain TensorFlow loads it.
+"""Export to what the OD API's exporter writes: saved_model/, checkpoint/, pipeline.config, and the label map.
+
+Plain TensorFlow loads the model. The folder stands by itself: its pipeline.config names no path outside of it.
 
 The inference function is the OD API's (`exporter_lib_v2`). Saving is ours: its exporter saves the Keras layers too,
 each traced several times over, for most of the minutes it takes; nothing that loads a detector looks at them.
@@ -12,8 +14,10 @@ import tensorflow as tf
 from object_detection import exporter_lib_v2
 from object_detection.utils import config_util
 
+from services.domain.pipeline_config.paths import without_paths
 from worker.trainer import model as models
 
+LABEL_MAP_FILE = "label_map.pbtxt"
 IMAGE = tf.TensorSpec([1, None, None, 3], tf.uint8, name="input_tensor")
 
 
@@ -32,9 +36,21 @@ def export(config: Any, trained: Any, folder: Path) -> None:
     module = _inference_module(model)
     tf.train.Checkpoint(model=model).restore(weights).expect_partial().assert_existing_objects_matched()
     tf.saved_model.save(module, str(building / "saved_model"), signatures=module.__call__.get_concrete_function())
-    config_util.save_pipeline_config(config, str(building))
+    _describe(config, building)
     shutil.rmtree(folder, ignore_errors=True)
     building.rename(folder)
+
+
+def _describe(config: Any, folder: Path) -> None:
+    """The config and the label map that it names. Data and first weights are not in the folder, so it names none."""
+    described, _ = without_paths(config)
+    readers = [config.train_input_reader, *config.eval_input_reader]
+    label_map = next((reader.label_map_path for reader in readers if reader.label_map_path), None)
+    if label_map:
+        shutil.copyfile(label_map, folder / LABEL_MAP_FILE)
+        for reader in (described.train_input_reader, *described.eval_input_reader):
+            reader.label_map_path = LABEL_MAP_FILE
+    config_util.save_pipeline_config(described, str(folder))
 
 
 def _inference_module(model: Any) -> tf.Module:
