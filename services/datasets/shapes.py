@@ -1,8 +1,8 @@
 """The sample dataset `shapes`: generated images with boxes and masks, in the Object Detection API's own format.
 
-    python -m services.datasets.shapes OUT [--train N] [--validation N] [--size S | HxW] [--seed K]
+    python -m services.datasets.shapes OUT [--train N] [--validation N] [--size S | HxW[,HxW…]] [--seed K]
 
-The same arguments give byte-identical files. Image i of a split depends on seed, size and i alone, so a larger dataset
+The same arguments give byte-identical files. Image i of a split depends on seed, sizes and i alone, so a larger dataset
 of the same seed begins with the images of the smaller one.
 """
 
@@ -43,24 +43,26 @@ def generate(
     *,
     train: int = 200,
     validation: int = 40,
-    size: int | tuple[int, int] = 256,
+    size: int | tuple[int, int] | list[tuple[int, int]] = 256,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Make the dataset in `folder`; `size` is the side, or (height, width).
+    """Make the dataset in `folder`; `size` is the side, or (height, width), or several of these for images in turn.
 
     The folder appears complete or not at all. A dataset that this function made is replaced; anything else that is
     in the way is left alone, with `DatasetError`.
     """
-    height, width = (size, size) if isinstance(size, int) else size
-    _check_request(train, validation, height, width, seed)
+    if isinstance(size, int):
+        size = (size, size)
+    sizes = [size] if isinstance(size, tuple) else size
+    _check_request(train, validation, sizes, seed)
     _refuse_foreign(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         building = Path(temporary, "new")
         building.mkdir()
         splits = {
-            split: _write_split(building, split, count, height, width, seed, progress)
+            split: _write_split(building, split, count, sizes, seed, progress)
             for split, count in (("train", train), ("validation", validation))
         }
         (building / LABEL_MAP_FILE).write_text(_label_map(), encoding="utf-8")
@@ -70,18 +72,22 @@ def generate(
             classes=CLASSES,
             splits=splits,
             seed=seed,
-            image_size={"height": height, "width": width},
+            image_size=_described(sizes[0]) if len(sizes) == 1 else [_described(one) for one in sizes],
             has_masks=True,
         )
         _move_into_place(building, folder, Path(temporary, "old"))
     return Dataset.load(folder)
 
 
-def _check_request(train: int, validation: int, height: int, width: int, seed: int) -> None:
+def _described(size: tuple[int, int]) -> dict[str, int]:
+    return {"height": size[0], "width": size[1]}
+
+
+def _check_request(train: int, validation: int, sizes: list[tuple[int, int]], seed: int) -> None:
     for name, count in (("train", train), ("validation", validation)):
         if count < 1:
             raise DatasetError("dataset_refused", f"{name}: at least 1 image, got {count}")
-    for name, side in (("height", height), ("width", width)):
+    for name, side in (item for size in sizes for item in _described(size).items()):
         if not MIN_SIDE <= side <= MAX_SIDE:
             raise DatasetError("dataset_refused", f"{name}: {MIN_SIDE} to {MAX_SIDE} pixels, got {side}")
     if seed < 0:
@@ -118,7 +124,7 @@ def _move_into_place(building: Path, folder: Path, aside: Path) -> None:
 
 
 def _write_split(
-    folder: Path, split: str, count: int, height: int, width: int, seed: int, progress: Progress | None
+    folder: Path, split: str, count: int, sizes: list[tuple[int, int]], seed: int, progress: Progress | None
 ) -> dict[str, Any]:
     """Write one split's shards; returns its part of the manifest."""
     shards = min(count, _SHARDS[split])
@@ -128,7 +134,7 @@ def _write_split(
     def payloads(shard: int) -> Iterator[bytes]:
         nonlocal done, most_objects
         for index in range(shard, count, shards):
-            scene = draw_scene(np.random.default_rng([seed, _SPLIT_STREAMS[split], index]), height, width)
+            scene = draw_scene(np.random.default_rng([seed, _SPLIT_STREAMS[split], index]), *sizes[index % len(sizes)])
             objects.update(item.name for item in scene.objects)
             most_objects = max(most_objects, len(scene.objects))
             yield _example(scene, f"{split}-{index:06d}")
@@ -214,15 +220,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("folder", type=Path, metavar="OUT", help="folder to make; replaced if it is a shapes dataset")
     parser.add_argument("--train", type=int, default=200, metavar="N", help="training images (default %(default)s)")
     parser.add_argument("--validation", type=int, default=40, metavar="N", help="validation images (%(default)s)")
-    parser.add_argument("--size", type=_size, default=256, metavar="S|HxW", help="pixels (default %(default)s)")
+    parser.add_argument(
+        "--size",
+        type=_sizes,
+        default=256,
+        metavar="S|HxW[,HxW…]",
+        help="pixels, or several in turn (default %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="default %(default)s")
     return parser
 
 
-def _size(text: str) -> tuple[int, int]:
-    height, _, width = text.partition("x")
+def _sizes(text: str) -> list[tuple[int, int]]:
+    sides = [one.partition("x") for one in text.split(",")]
     try:
-        return int(height), int(width or height)
+        return [(int(height), int(width or height)) for height, _, width in sides]
     except ValueError:
         raise argparse.ArgumentTypeError(f"a side or HEIGHTxWIDTH in pixels, got {text!r}") from None
 

@@ -5,11 +5,14 @@ import pytest
 from services.datasets import shapes
 from services.datasets.dataset import Dataset
 
+IMAGE_SIZES = [(168, 300), (280, 200), (300, 168), (200, 280)]
+
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Small, 256 × 256, with masks."""
-    return shapes.generate(Path(tmp_path_factory.mktemp("data"), "shapes"), train=24, validation=6, seed=1)
+    """Small, with masks, landscape and portrait by turns: neither square nor of a size that anything trains at."""
+    folder = Path(tmp_path_factory.mktemp("data"), "shapes")
+    return shapes.generate(folder, train=24, validation=6, size=IMAGE_SIZES, seed=1)
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,21 @@
 
 import math
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from services.datasets.dataset import Dataset
-from services.domain.contract import CHECKPOINTS_DIR, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Reason
+from services.datasets.scenes import CLASSES, draw_scene
+from services.domain import pipeline_config
+from services.domain.contract import CHECKPOINTS_DIR, CONFIG_FILE, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Device, Reason
 from tests.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
+from worker.attempts import with_dataset
+from worker.trainer.report import Reporter
 
 pytestmark = pytest.mark.timeout(1500)  # two trainings each, and the other tests take half the machine
 
@@ -88,6 +93,42 @@ def story(request: pytest.FixtureRequest, dataset: Dataset, tmp_path_factory: py
         str(job / EXPORT_DIR),
     )
     return Story(model, stopped, resumed, job, inspected)
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """Images that are annotated near what the exported model finds, and the trainer's evaluation on them."""
+
+    exported: Any
+    records: Path
+    metrics: dict[str, float]
+
+
+@pytest.fixture(scope="module")
+def annotated(
+    story: Story, tensorflow_ready: None, dataset: Dataset, tmp_path_factory: pytest.TempPathFactory
+) -> Annotated:
+    """No further training: the weights that were exported, in the trainer's own evaluation."""
+    import tensorflow as tf
+
+    from tests.independent_map import Exported, annotate
+    from worker.trainer import device, model
+    from worker.trainer.evaluate import Evaluation
+
+    folder = tmp_path_factory.mktemp("annotated")
+    exported = Exported(story.job_dir / EXPORT_DIR)
+    random = np.random.default_rng(7)
+    images = [draw_scene(random, *size).image for size in ((140, 233), (310, 170), (120, 333), (260, 210))]
+    most_boxes = annotate(folder / "validation.tfrecord", exported, images, CLASSES)
+    found = replace(dataset, validation_files=(folder / "validation.tfrecord",), most_boxes=most_boxes)
+    config = with_dataset(pipeline_config.parse((story.resumed.attempt_dir / CONFIG_FILE).read_text()), found)
+    trained = model.build(config, is_training=True)
+    memory = device.Memory(Device(), "CPU:0", tf.config)
+    evaluation = Evaluation(config, trained, samples=4, reporter=Reporter(folder), memory=memory)
+    evaluation._detect.get_concrete_function()  # brings the variables into being
+    weights = tf.train.Checkpoint(model=trained).restore(str(story.job_dir / EXPORT_DIR / "checkpoint" / "ckpt-0"))
+    weights.expect_partial().assert_existing_objects_matched()
+    return Annotated(exported, folder / "validation.tfrecord", evaluation.run(STEPS))
 
 
 def test_sigterm_finishes_the_step_saves_and_says_stopped(story: Story) -> None:
@@ -175,9 +216,43 @@ def test_samples_show_truth_beside_prediction(story: Story) -> None:
     events = story.resumed.of_kind("image")
 
     assert [event["sample"] for event in events] == [0, 1]
-    for event in events:
+    for event, (width, height) in zip(events, [(300, 168), (168, 300)], strict=True):
         with Image.open(story.resumed.attempt_dir / event["file"]) as picture:
-            assert picture.size == (2 * 256 + 8, 256)
+            assert picture.size == (2 * width + 8, height)
+
+
+def test_the_log_tells_each_step_and_no_deprecation(story: Story) -> None:
+    log = story.resumed.log
+
+    for event in story.resumed.of_kind("step"):
+        assert f" step {event['step']}/{STEPS}: loss {event['losses']['Loss/total_loss']:.4f}, learning rate " in log
+    assert f" step {STEPS}: evaluated 6 images in " in log
+    assert "is deprecated" not in log
+    assert "Average Precision" not in log  # pycocotools' table, once more for each category
+
+
+def test_an_independent_evaluation_agrees(story: Story, dataset: Dataset, annotated: Annotated) -> None:
+    from tests.independent_map import mean_precision
+
+    kinds = {"bbox": "DetectionBoxes_Precision/mAP", "segm": "DetectionMasks_Precision/mAP"}
+    for kind, name in kinds.items() if story.masks else [("bbox", kinds["bbox"])]:
+        independent = mean_precision(annotated.exported, dataset.validation_files, CLASSES, kind)
+        assert story.resumed.outcome.metrics[name] == pytest.approx(independent, abs=0.005)
+        independent = mean_precision(annotated.exported, [annotated.records], CLASSES, kind)
+        assert 0.1 < independent < 0.95
+        assert annotated.metrics[name] == pytest.approx(independent, abs=0.005)
+
+
+def test_the_export_stands_by_itself(story: Story, dataset: Dataset) -> None:
+    folder = story.job_dir / EXPORT_DIR
+
+    assert (folder / "label_map.pbtxt").read_bytes() == dataset.label_map.read_bytes()
+    assert pipeline_config.parse((folder / CONFIG_FILE).read_text()).eval_input_reader[0].label_map_path == (
+        "label_map.pbtxt"
+    )
+    for file in (path for path in folder.rglob("*") if path.is_file()):
+        for outside in (story.job_dir.parent, dataset.folder):
+            assert str(outside).encode() not in file.read_bytes(), file
 
 
 def test_tensorboard_shows_both_attempts(story: Story) -> None:

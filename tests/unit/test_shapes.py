@@ -57,6 +57,14 @@ def test_every_box_is_tight_around_its_mask(dataset: Dataset) -> None:
             assert min(inside.shape) >= scenes.MIN_VISIBLE_SIDE * 96
 
 
+def test_images_of_several_sizes_take_turns(tmp_path: Path) -> None:
+    made = shapes.generate(tmp_path / "mixed", train=4, validation=2, size=[(96, 128), (160, 64)])
+
+    for files in (made.train_files, made.validation_files):
+        found = {example["image/source_id"][0][-6:]: pixels(example["image/encoded"][0]) for example in decoded(files)}
+        assert {int(name) % 2: image.shape for name, image in found.items()} == {0: (96, 128, 3), 1: (160, 64, 3)}
+
+
 def test_no_pixel_belongs_to_two_objects(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files):
         assert np.sum([pixels(png) for png in example["image/object/mask"]], axis=0).max() == 1
