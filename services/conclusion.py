@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import following, history, outbox, planning, standing, storable
+from services import device_history, following, history, outbox, planning, standing, storable
 from services.clock import utc_now
 from services.completion import what_is_missing
 from services.domain import remedies
@@ -95,6 +95,7 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
         ending = _ending(job, left)
         plan = job.plan
         _note(session, attempt, left.outcome, left.exit_status, ending, now)
+        device_history.write_down_peak(session, attempt, now)
         attempt.followed_by = following.follow(session, job, attempt, ending, now, left.others)
         concluded = Concluded(State(job.state), attempt.followed_by)
         standing.charge(session, job.owner_id, lease, now)

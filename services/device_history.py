@@ -1,6 +1,7 @@
 """What devices were like in the last hours: whose memory was whose, how busy and how warm they were.
 
-Written down with what a host reports, every so often; a day is kept, so the table stays as large as it is.
+Written down with what a host reports, every so often, and with the peak of each attempt as it ends: between two
+reports memory may run out. A day is kept, so the table stays as large as it is.
 """
 
 import datetime
@@ -15,21 +16,24 @@ from services.clock import utc_now
 from services.domain.contract import DeviceKind
 from services.domain.device_use import Use, use_of
 from services.errors import NotFound
+from services.storable import count
 from services.store import device_history, devices, listing, metrics
 from services.store.engine import Store
-from services.store.models import Device, DevicePast, Lease
+from services.store.models import Attempt, Device, DevicePast, Lease
 
-__all__ = ["KEPT_HOURS", "show", "use_now", "write_down"]
+__all__ = ["KEPT_HOURS", "show", "use_now", "write_down", "write_down_peak"]
 
 KEPT_HOURS = 24
 _EVERY = datetime.timedelta(seconds=20)
 
 
-def use_now(session: Session, device: Device, job_id: int | None, attempt: int | None) -> Use:
-    """Whose memory of it is whose. Of a slot, only the trainer knows what it uses."""
+def use_now(
+    session: Session, device: Device, job_id: int | None, attempt: int | None, metric: str = "device_memory"
+) -> Use:
+    """Split its memory into free, ours and others'. Of a slot, only the trainer knows what it uses: `metric`."""
     sampled = None
     if device.kind != DeviceKind.GPU and job_id is not None and attempt is not None:
-        sampled = metrics.newest_value(session, job_id, attempt, "device_memory")
+        sampled = metrics.newest_value(session, job_id, attempt, metric)
     return use_of(
         device.total_bytes,
         device.free_bytes,
@@ -48,13 +52,29 @@ def write_down(session: Session, seen: Collection[Device], leases: Iterable[Leas
     due = [device for device in seen if device.id not in written or written[device.id] <= now - _EVERY]
     if not due:
         return
-    held = {lease.device_id: lease for lease in leases}
-    device_history.add_many(session, [_row(session, device, held.get(device.id), now) for device in due])
+    held = {lease.device_id: (lease.job_id, lease.attempt) for lease in leases}
+    rows = [_row(session, device, *held.get(device.id, (None, None)), now) for device in due]
+    device_history.add_many(session, rows)
     device_history.forget_before(session, now - datetime.timedelta(hours=KEPT_HOURS))
 
 
-def _row(session: Session, device: Device, lease: Lease | None, now: datetime.datetime) -> dict[str, Any]:
-    use = use_now(session, device, lease.job_id if lease else None, lease.attempt if lease else None)
+def write_down_peak(session: Session, attempt: Attempt, now: datetime.datetime) -> None:
+    """The most that an attempt held, as it ends: by its own word, or by what its log says of the end."""
+    device = devices.get(session, attempt.device_id)
+    figures = (attempt.finding or {}).get("figures") or {}
+    peak = max(attempt.peak_bytes or 0, count(figures.get("in_use")) or 0)
+    if device is None or not peak:
+        return
+    row = _row(session, device, attempt.job_id, attempt.number, now)
+    room = max(0, device.total_bytes - row["others_bytes"])
+    device_history.add_many(session, [{**row, "ours_bytes": max(row["ours_bytes"], min(peak, room))}])
+
+
+def _row(
+    session: Session, device: Device, job_id: int | None, attempt: int | None, now: datetime.datetime
+) -> dict[str, Any]:
+    # A slot's allocator keeps what it once had, as a GPU's does: the driver counts that as used too.
+    use = use_now(session, device, job_id, attempt, "device_memory_peak")
     return {
         "device_id": device.id,
         "at": now,
@@ -63,7 +83,7 @@ def _row(session: Session, device: Device, lease: Lease | None, now: datetime.da
         "others_bytes": use.others,
         "utilisation": device.utilisation,
         "temperature": device.temperature,
-        "job_id": lease.job_id if lease else None,
+        "job_id": job_id,
     }
 
 

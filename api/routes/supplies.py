@@ -156,7 +156,8 @@ def show_history(
     hours: Annotated[int, Query(ge=1, le=device_history.KEPT_HOURS)] = 6,
     max_points: Annotated[int, Query(ge=10, le=5000)] = 500,
 ) -> Any:
-    """What a device was like in the last hours; its id is `host/key`. A day is kept, a moment every 20 seconds."""
+    """What a device was like in the last hours; its id is `host/key`. A day is kept: a moment every 20 seconds,
+    and the peak of each attempt at its end."""
     return device_history.show(here.store, caller, f"{host}/{key}", hours, max_points)
 
 

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from services import device_history, ingestion
+from services import conclusion, device_history, ingestion
 from services.domain.device_use import Use, use_of
 from services.errors import NotFound
 from services.store.models import DevicePast
@@ -66,6 +66,41 @@ def test_of_a_slot_the_trainer_s_word_is_taken(desk: Desk) -> None:
     later(desk)
     desk.slots(4000)
     assert past(desk)[-1].ours_bytes == 700 * MB
+
+
+def test_between_steps_a_slot_holds_its_peak(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    device = {"limit": 4000 * MB, "current": 77 * MB, "peak": 700 * MB}
+    Events(desk.folder(claim)).write("step", step=1, losses={}, step_s=0.5, device=device)
+    ingestion.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    later(desk)
+    desk.slots(4000)
+    assert past(desk)[-1].ours_bytes == 700 * MB
+
+
+@pytest.mark.parametrize("kind", ["slot", "gpu"])
+def test_the_peak_of_an_attempt_that_ran_out_is_seen_though_no_report_fell_into_it(desk: Desk, kind: str) -> None:
+    reported = (lambda: desk.slots(900)) if kind == "slot" else (lambda: desk.report(gpu(0, 900 * MB, 900 * MB)))
+    reported()
+    claim = desk.claimed(train={"steps": 10, "batch_size": 1})
+    desk.ran_out(claim, 897 * MB)
+
+    assert past(desk)[-1].job_id == claim.job_id
+    shown = device_history.show(desk.store, desk.owner, claim.device_id, 1, 10)
+    assert (max(shown["ours_bytes"]), shown["total_bytes"]) == (897 * MB, 900 * MB)
+
+
+def test_of_a_trainer_that_was_killed_the_log_says_what_it_held(desk: Desk) -> None:
+    desk.slots(900)
+    claim = desk.claimed(train={"steps": 10, "batch_size": 1})
+    log = (
+        "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 64.00MiB (rounded to 67108864)\n"
+        "Limit:                       943718400\nInUse:                       880803840\n"
+        "MaxInUse:                    880803840\nNumAllocs: 1\n"
+    )
+    conclusion.conclude(desk.store, claim.job_id, claim.attempt, claim.token, desk.left(claim, 134, log=log))
+    assert max(row.ours_bytes for row in past(desk)) == 880803840
 
 
 def test_it_is_shown_in_columns_and_peaks_stay(desk: Desk) -> None:
