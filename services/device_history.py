@@ -53,8 +53,7 @@ def write_down(session: Session, seen: Collection[Device], leases: Iterable[Leas
     if not due:
         return
     held = {lease.device_id: (lease.job_id, lease.attempt) for lease in leases}
-    rows = [_row(session, device, *held.get(device.id, (None, None)), now) for device in due]
-    device_history.add_many(session, rows)
+    device_history.add_many(session, [_row(session, device, held.get(device.id), now) for device in due])
     device_history.forget_before(session, now - datetime.timedelta(hours=KEPT_HOURS))
 
 
@@ -65,14 +64,14 @@ def write_down_peak(session: Session, attempt: Attempt, now: datetime.datetime) 
     peak = max(attempt.peak_bytes or 0, count(figures.get("in_use")) or 0)
     if device is None or not peak:
         return
-    row = _row(session, device, attempt.job_id, attempt.number, now)
+    row = _row(session, device, (attempt.job_id, attempt.number), now)
     room = max(0, device.total_bytes - row["others_bytes"])
     device_history.add_many(session, [{**row, "ours_bytes": max(row["ours_bytes"], min(peak, room))}])
 
 
-def _row(
-    session: Session, device: Device, job_id: int | None, attempt: int | None, now: datetime.datetime
-) -> dict[str, Any]:
+def _row(session: Session, device: Device, held: tuple[int, int] | None, now: datetime.datetime) -> dict[str, Any]:
+    """`held`: the number of the job that has it, and of its attempt."""
+    job_id, attempt = held or (None, None)
     # A slot's allocator keeps what it once had, as a GPU's does: the driver counts that as used too.
     use = use_now(session, device, job_id, attempt, "device_memory_peak")
     return {

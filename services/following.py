@@ -29,6 +29,7 @@ _VERBS = {
     Next.CANCEL: Verb.CANCEL,
     Next.PAUSE: Verb.PAUSE,
 }
+_GOES_ON = (Next.SMALLER, Next.AGAIN, Next.HOLD, Next.PAUSE)
 _POINTS = 200  # of a series, for its slope
 
 
@@ -46,13 +47,16 @@ def follow(
     """
     all_attempts = attempts.of_job(session, job.id)
     stop = Stop(job.stop) if job.stop else None
+    saved = history.saved_step(all_attempts)
     remedy = remedy_for(
         history.tried(all_attempts),
-        _scene(session, attempt, ending, others),
+        _scene(session, attempt, ending, others, saved),
         planning.policy_of_job(job).max_attempts,
         stop,
     )
     job.adjustments = remedy.adjustments.to_dict()
+    if remedy.next in _GOES_ON:
+        job.step = saved  # steps after it are made again
     if remedy.next is Next.SMALLER:
         return _smaller(session, job, all_attempts, stop, now)
     if remedy.next in (Next.AGAIN, Next.HOLD, Next.PAUSE):
@@ -87,7 +91,9 @@ def _move(job: Job, verb: Verb, reason: str | None, now: datetime.datetime) -> N
         job.queued_at = now
 
 
-def _scene(session: Session, attempt: Attempt, ending: Ending, others: Sequence[Mapping[str, Any]]) -> Scene:
+def _scene(
+    session: Session, attempt: Attempt, ending: Ending, others: Sequence[Mapping[str, Any]], saved: int
+) -> Scene:
     """Only what this diagnosis asks for is looked up."""
     outcome = attempt.outcome or {}
     return Scene(
@@ -97,6 +103,7 @@ def _scene(session: Session, attempt: Attempt, ending: Ending, others: Sequence[
         growth=_growth(session, attempt) if ending.diagnosis is Diagnosis.LEAK else "",
         input=_input_sizes(attempt) if ending.diagnosis in (Diagnosis.HOST, Diagnosis.SPIKE) else None,
         host_peak_bytes=outcome.get("host_peak_bytes"),
+        saved_step=saved,
     )
 
 

@@ -1,14 +1,14 @@
 """A job's attempts, as the remedies know them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from services.domain.adjustments import Adjustments
-from services.domain.contract import DeviceKind
+from services.domain.contract import DeviceKind, resumed_step
 from services.domain.endings import Diagnosis
 from services.domain.remedies import PAUSED, Tried
 from services.store.models import Attempt
 
-__all__ = ["device_kind", "tried"]
+__all__ = ["device_kind", "saved_step", "tried"]
 
 
 def tried(attempts: Iterable[Attempt]) -> list[Tried]:
@@ -25,11 +25,21 @@ def tried(attempts: Iterable[Attempt]) -> list[Tried]:
                 trained=attempt.step_s is not None,
                 saved=images > most_images.get(model, 0),
                 seen=attempt.exit_status is not None,
-                paused=attempt.followed_by == PAUSED,
+                paused=(attempt.followed_by or "").startswith(PAUSED),
             )
         )
         most_images[model] = max(images, most_images.get(model, 0))
     return found
+
+
+def saved_step(attempts: Sequence[Attempt]) -> int:
+    """Where an attempt like the last of them goes on, in steps of its batch: at the newest checkpoint of its model,
+    or at 0."""
+    last = attempts[-1].plan
+    for attempt in reversed(attempts):
+        if attempt.saved_step and attempt.plan["model"] == last["model"]:
+            return resumed_step(attempt.saved_step, attempt.plan["batch_size"], last["batch_size"])
+    return 0
 
 
 def device_kind(attempt: Attempt) -> DeviceKind:

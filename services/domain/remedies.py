@@ -20,7 +20,7 @@ from services.domain.states import Stop
 
 __all__ = ["PAUSED", "Next", "Remedy", "Scene", "Tried", "attempts_used", "ran_out", "remedy_for", "waits_s"]
 
-PAUSED = "paused by its owner; the last checkpoint is kept"
+PAUSED = "paused by its owner"
 _MOST_IDLE = 5  # times before a first step: something is wrong with the host or the start, and will be wrong again
 _MOST_WAITS = 50
 _MOST_KILLS = 2  # of the trainer alone, with no new checkpoint since: something about the job draws them
@@ -29,14 +29,13 @@ _FIRST_WAIT_S = {Diagnosis.NEIGHBOUR: 30.0, Diagnosis.DISK: 60.0}
 _LONGEST_WAIT_S = 600.0
 _OTHERS = (Diagnosis.INTERRUPTED, Diagnosis.NEIGHBOUR, Diagnosis.DISK)
 
-_AGAIN = "the same plan again, from the last checkpoint"
 _GIVEN_UP = "given up: another try of the same would end the same"
 
 
 class Next(enum.StrEnum):
     SUCCEED = "succeed"
     SMALLER = "smaller"  # ask the planner
-    AGAIN = "again"  # the same plan, from the last checkpoint
+    AGAIN = "again"  # the same plan, from the last checkpoint if there is one
     HOLD = "hold"  # the same after a while
     FAIL = "fail"
     CANCEL = "cancel"
@@ -66,6 +65,12 @@ class Scene:
     growth: str = ""  # "device memory grew by 3.1 MB a step over 1200 steps"
     input: InputSizes | None = None  # as it ran; None: it never had a configuration
     host_peak_bytes: int | None = None
+    saved_step: int = 0  # of the newest checkpoint; 0: there is none
+
+    @property
+    def again(self) -> str:
+        start = f"from its checkpoint at step {self.saved_step}" if self.saved_step else "from the start"
+        return f"the same plan again, {start}"
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,7 @@ def _interrupted(tried: Sequence[Tried], scene: Scene) -> Remedy:
     fruitless = sum(one.diagnosis is Diagnosis.INTERRUPTED and not one.paused for one in since)
     if fruitless >= _MOST_WAITS:
         return _enough(tried[-1], scene, f"{fruitless} times without a new checkpoint")
-    return Remedy(Next.AGAIN, _AGAIN, adjustments=tried[-1].adjustments)
+    return Remedy(Next.AGAIN, scene.again, adjustments=tried[-1].adjustments)
 
 
 def _too_large(tried: Sequence[Tried], scene: Scene) -> Remedy:
@@ -170,7 +175,7 @@ def _neighbour(tried: Sequence[Tried], scene: Scene) -> Remedy:
 
 def _disk(tried: Sequence[Tried], scene: Scene) -> Remedy:
     what = f"make room on the disk of {scene.host}, e.g. by removing old jobs or datasets"
-    said = f"waits for room on the disk of {scene.host}; the last good checkpoint is kept"
+    said = f"waits for room on the disk of {scene.host}"
     return _hold(tried, scene, f"{scene.message}: {what}; the job goes on by itself", said)
 
 
@@ -180,7 +185,7 @@ def _hold(tried: Sequence[Tried], scene: Scene, reason: str, said: str) -> Remed
         return _enough(tried[-1], scene, f"{len(waits)} times in a row without getting any further")
     return Remedy(
         Next.HOLD,
-        f"{said}; the same plan again after {waits[-1]:.0f} s",
+        f"{said}; {scene.again} after {waits[-1]:.0f} s",
         f"{reason}; tried again after {waits[-1]:.0f} s",
         waits[-1],
         tried[-1].adjustments,
@@ -194,7 +199,7 @@ def _fragmentation(tried: Sequence[Tried], scene: Scene) -> Remedy:
     why = "the memory was free, but in pieces too small for the request: cuda_malloc_async joins them"
     change = Change(None, "async_allocator", "BFC", "cuda_malloc_async", why)
     adjusted = dataclasses.replace(last.adjustments, async_allocator=True)
-    return Remedy(Next.AGAIN, f"{_AGAIN}, with cuda_malloc_async: {why}", adjustments=adjusted, changes=(change,))
+    return Remedy(Next.AGAIN, f"{scene.again}, with cuda_malloc_async: {why}", adjustments=adjusted, changes=(change,))
 
 
 def _may_use_async(one: Tried) -> bool:
@@ -208,7 +213,7 @@ def _leak(tried: Sequence[Tried], scene: Scene) -> Remedy:
         return Remedy(
             Next.FAIL, said, f"{scene.message} (for the second time){growth}", adjustments=tried[-1].adjustments
         )
-    return Remedy(Next.AGAIN, f"{_AGAIN}, once{growth}", adjustments=tried[-1].adjustments)
+    return Remedy(Next.AGAIN, f"{scene.again}, once{growth}", adjustments=tried[-1].adjustments)
 
 
 def _spike(tried: Sequence[Tried], scene: Scene) -> Remedy:
@@ -218,11 +223,11 @@ def _spike(tried: Sequence[Tried], scene: Scene) -> Remedy:
         return _too_large(tried, scene)
     adjusted = fewer_boxes(scene.input, last.adjustments) if scene.input else None
     if adjusted is None or scene.input is None:
-        return Remedy(Next.AGAIN, f"{_AGAIN}, once", adjustments=last.adjustments)
+        return Remedy(Next.AGAIN, f"{scene.again}, once", adjustments=last.adjustments)
     why = f"one batch was larger than the others: of an image's boxes the first {adjusted.max_number_of_boxes} count"
     return Remedy(
         Next.AGAIN,
-        f"{_AGAIN}, at most {adjusted.max_number_of_boxes} boxes an image: {why}",
+        f"{scene.again}, at most {adjusted.max_number_of_boxes} boxes an image: {why}",
         adjustments=adjusted,
         changes=_input_changes(scene.input, adjusted, why),
     )
@@ -242,7 +247,7 @@ def _host(tried: Sequence[Tried], scene: Scene) -> Remedy:
     words = _input_words(bounded(scene.input, adjusted))
     return Remedy(
         Next.AGAIN,
-        f"{_AGAIN}, with a smaller input pipeline ({words})",
+        f"{scene.again}, with a smaller input pipeline ({words})",
         adjustments=adjusted,
         changes=_input_changes(scene.input, adjusted, why),
     )
@@ -260,13 +265,13 @@ def _unknown_kill(tried: Sequence[Tried], scene: Scene) -> Remedy:
         return _enough(last, scene, "for the second time, without a new checkpoint in between")
     if len(kills) >= _MOST_LOST:
         return _enough(last, scene, f"{len(kills)} times without a new checkpoint")
-    return Remedy(Next.AGAIN, _AGAIN, adjustments=last.adjustments)
+    return Remedy(Next.AGAIN, scene.again, adjustments=last.adjustments)
 
 
 def _once_more(tried: Sequence[Tried], scene: Scene) -> Remedy:
     if _came_before(tried):
         return _bug(tried, scene)
-    return Remedy(Next.AGAIN, _AGAIN, adjustments=tried[-1].adjustments)
+    return Remedy(Next.AGAIN, scene.again, adjustments=tried[-1].adjustments)
 
 
 def _enough(last: Tried, scene: Scene, why: str) -> Remedy:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from services.clock import utc_now
+from services.domain.sizes import in_mb
 from services.store.models import Device
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
@@ -271,3 +272,17 @@ def test_who_is_no_longer_logged_in_is_led_to_where_one_logs_in(service: Service
     expect(page.locator(".live")).to_have_text(re.compile("^reconnecting"))
     page.context.clear_cookies()
     expect(page).to_have_url(f"{service.url}/login?next=%2Fdevices%3Fhours%3D1%23here")
+
+
+def test_the_history_of_a_device_has_the_peak_of_a_job_that_ran_out_between_two_samples(
+    service: Service, open_tab: Tab
+) -> None:
+    service.behave(need_mb_per_image=200)
+    job = service.submit(
+        train={"steps": 3, "batch_size": 8}, policy={"plan_ahead": False, "levers": [], "max_attempts": 1}
+    )
+    service.until_state(job, "failed")
+    [attempt] = service.ask("GET", f"/v1/jobs/{job}/attempts")["items"]
+    peak = in_mb(attempt["measured_peak_bytes"])
+    page = open_tab(service, f"/devices#{attempt['device']['id']}")
+    expect(page.locator(f"[id='{attempt['device']['id']}'] .told")).to_have_text(f"most {peak} of 1000 MB")

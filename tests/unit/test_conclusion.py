@@ -333,7 +333,29 @@ def test_the_same_plan_again_is_shown_without_the_last_ones_changes(desk: Desk) 
     third = again(desk)
     assert third.plan == second.plan
     assert desk.attempt(third).planned["changes"] == []
-    assert "last checkpoint" in desk.attempt(third).planned["summary"]
+    assert desk.attempt(third).planned["summary"] == "the same plan again, from the start"
+
+
+def test_a_job_that_goes_on_is_as_far_as_its_checkpoint_and_says_so(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    train(desk, claim, 7)
+    desk.conclude(claim, left(Diagnosis.INTERRUPTED))
+    assert (desk.job(claim.job_id).step, desk.attempt(claim).step) == (0, 7)
+    assert desk.attempt(claim).followed_by == "the same plan again, from the start"
+
+    second = again(desk)
+    train(desk, second, 5)
+    Events(desk.folder(second)).write("checkpoint", step=5)
+    train(desk, second, 8)
+    desk.conclude(second, left(Diagnosis.INTERRUPTED))
+    assert desk.job(claim.job_id).step == 5
+    assert desk.attempt(second).followed_by == "the same plan again, from its checkpoint at step 5"
+
+    third = again(desk)
+    desk.conclude(third, left(Diagnosis.NEIGHBOUR))  # before it had resumed
+    assert desk.job(claim.job_id).step == 5
+    assert "from its checkpoint at step 5 after 30 s" in (desk.attempt(third).followed_by or "")
 
 
 # Measurements

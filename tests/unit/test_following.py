@@ -238,7 +238,7 @@ def test_a_leak_is_resumed_once_and_fails_with_its_slope(desk: Desk, running: Cl
 
 def test_a_leak_without_a_series_is_told_without_a_slope(desk: Desk, running: Claim) -> None:
     end(desk, running, Diagnosis.LEAK)
-    assert desk.attempt(running).followed_by == "the same plan again, from the last checkpoint, once"
+    assert desk.attempt(running).followed_by == "the same plan again, from the start, once"
 
 
 def test_a_spike_bounds_the_boxes_and_then_is_a_lack_of_memory(desk: Desk, running: Claim) -> None:

@@ -79,9 +79,9 @@ def test_every_change_is_told_with_its_reason_within_100_columns() -> None:
 
 
 def test_an_attempt_that_changed_nothing_says_why_it_was_made() -> None:
-    again = attempt(2, summary="the same plan again, from the last checkpoint")
+    again = attempt(2, summary="the same plan again, from the start")
 
-    assert report.changes([RAN_OUT, again]) == "Before attempt 2:\n  the same plan again, from the last checkpoint"
+    assert report.changes([RAN_OUT, again]) == "Before attempt 2:\n  the same plan again, from the start"
 
 
 def test_a_first_attempt_that_was_planned_ahead_tells_its_changes_under_its_own_heading() -> None:

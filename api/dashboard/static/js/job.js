@@ -91,7 +91,7 @@ function sentence(job, attempts) {
       const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${place(job)}`;
       return `${where[0].toUpperCase()}${where.slice(1)}${when}${last ? `; ${because(last)}` : ""}.${why}`;
     }
-    case "paused": return `Paused at step ${job.progress.step} of ${job.progress.steps}; what it has saved is kept.`;
+    case "paused": return job.progress.step ? `Paused at step ${job.progress.step} of ${job.progress.steps}. It will go on from there.` : "Paused before its first checkpoint. It will begin at step 0.";
     case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
     case "cancelled": return `Cancelled at step ${job.progress.step} of ${job.progress.steps}.`;
     default: return `Failed: ${job.reason ?? "see the last attempt"}`;

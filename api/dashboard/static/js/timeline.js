@@ -7,7 +7,7 @@ import { gauge } from "./gauge.js";
 import { diagnosisWords, labelOf, pill } from "./parts.js";
 import { planPills } from "./plan.js";
 
-const loaded = new Set(); // an attempt's changes never change
+const shown = new Map(); // number: whether its changes are whole; once it has ended, they never change
 
 export function showTimeline(list, job, attempts) {
   if (!attempts.length) {
@@ -21,9 +21,9 @@ export function showTimeline(list, job, attempts) {
 }
 
 function make(job, attempt, isOpen) {
-  const changes = h("details", { class: "changes", hidden: !attempt.changes.length && attempt.number === 1 },
+  const changes = h("details", { class: "changes", hidden: !attempt.changes.length },
     h("summary", {}, `What was changed from ${attempt.number === 1 ? "what was asked for" : `attempt ${attempt.number - 1}`}`), h("div", {}, h("p", { class: "muted" }, "Loading …")));
-  changes.addEventListener("toggle", () => changes.open && showDiff(changes.lastElementChild, job.id, attempt));
+  changes.addEventListener("toggle", () => changes.open && showDiff(changes, job.id, attempt));
   changes.open = isOpen;
   return h("li", { class: "attempt", id: `attempt-${attempt.number}` },
     h("header", {}), h("div", { class: "attempt-plan" }), h("div", { class: "attempt-memory" }), h("div", { class: "attempt-end" }), changes);
@@ -36,6 +36,8 @@ function update(item, job, attempt, former, next) {
   put($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
   put($(".attempt-memory", item), memory(attempt));
   put($(".attempt-end", item), end(job, attempt, next));
+  // The same plan may have other settings beside it: its section is there once it is known to hold something.
+  if (attempt.number > 1 && !attempt.changes.length) showDiff($(".changes", item), job.id, attempt);
 }
 
 function heading(attempt, runs) {
@@ -82,15 +84,18 @@ function end(job, attempt, next) {
   ];
 }
 
-async function showDiff(element, job, attempt) {
-  const key = `${job}/${attempt.number}`;
-  if (loaded.has(key)) return;
+async function showDiff(section, job, attempt) {
+  const isWhole = Boolean(attempt.ended_at) || attempt.phase === "training"; // its configuration is written by then
+  if (shown.get(attempt.number) || shown.get(attempt.number) === isWhole) return;
+  shown.set(attempt.number, isWhole);
+  const place = section.lastElementChild;
   try {
     const diff = await get(`/v1/jobs/${job}/attempts/${attempt.number}/diff`);
-    loaded.add(key);
-    put(element, diff.changes.length || attempt.changes.length ? diffBlocks(attempt.changes, diff.changes) : h("p", { class: "muted" }, "Nothing: the same plan again, from its last checkpoint."));
+    section.hidden = !diff.changes.length && !attempt.changes.length;
+    put(place, diffBlocks(attempt.changes, diff.changes));
   } catch (error) {
-    put(element, h("p", { class: "error" }, `The changes could not be loaded: ${error.message}`));
+    shown.delete(attempt.number);
+    put(place, h("p", { class: "error" }, `The changes could not be loaded: ${error.message}`));
   }
 }
 
