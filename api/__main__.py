@@ -6,6 +6,7 @@ import sys
 import uvicorn
 
 from api.app import create_app
+from api.connections import BACKLOG, Connections, Limits, raise_descriptors
 from api.log_format import begin_log
 from services.health import readiness
 from services.queue import wake_workers
@@ -43,10 +44,13 @@ def main() -> int:
     # The first to submit should not wait for what can be loaded and connected before. A wake-up too many does no harm.
     warm_up()
     wake_workers(settings)
+    connections = Connections(Limits.of(settings, raise_descriptors(settings)))
     config = uvicorn.Config(
         create_app(settings, store),
         host=host,
         port=port,
+        http=connections.connect,  # type: ignore[arg-type]  # makes one, as the class would
+        backlog=BACKLOG,
         log_config=None,
         access_log=False,
         server_header=False,

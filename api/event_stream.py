@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-__all__ = ["EventStream"]
+__all__ = ["IS_STREAM", "EventStream"]
+
+IS_STREAM = "is_stream"  # in the state of such a request: its connection is counted apart from others
 
 
 class EventStream(Response):
@@ -27,6 +29,7 @@ class EventStream(Response):
         self._left = left
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})[IS_STREAM] = True
         parts = [
             asyncio.create_task(self._send_all(send)),
             asyncio.create_task(_disconnected(receive)),

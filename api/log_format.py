@@ -3,11 +3,16 @@
 import datetime
 import json
 import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from services.settings import Settings
 
-__all__ = ["begin_log"]
+__all__ = ["FoldingHandler", "begin_log"]
+
+_MOST_TEXTS = 1000
 
 
 class _JsonLines(logging.Formatter):
@@ -26,8 +31,55 @@ class _JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+@dataclass
+class _Repeats:
+    began: float
+    count: int = 0
+
+
+class FoldingHandler(logging.StreamHandler[Any]):
+    """Writes a warning that comes again and again a few times, and then how often it came: what anybody on the network
+    can cause must not fill the disk."""
+
+    WINDOW_S = 60.0
+    IN_FULL = 5
+
+    def __init__(self, stream: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream)
+        self._clock = clock
+        self._seen: dict[tuple[str, int, str], _Repeats] = {}  # by logger, level and text, the oldest first
+
+    def emit(self, record: logging.LogRecord) -> None:  # with the handler's lock held
+        now = self._clock()
+        self._tell_old(now)
+        if record.levelno < logging.WARNING or self._is_new(record, now):
+            super().emit(record)
+
+    def close(self) -> None:
+        """Nothing that was held back is lost."""
+        self._tell_old(float("inf"))
+        super().close()
+
+    def _is_new(self, record: logging.LogRecord, now: float) -> bool:
+        seen = self._seen.setdefault((record.name, record.levelno, record.getMessage()), _Repeats(now))
+        seen.count += 1
+        return seen.count <= self.IN_FULL
+
+    def _tell_old(self, now: float) -> None:
+        """Say of each text whose time is over how often it was left out."""
+        while self._seen:
+            (name, level, text), seen = next(iter(self._seen.items()))
+            if now - seen.began < self.WINDOW_S and len(self._seen) <= _MOST_TEXTS:
+                return
+            del self._seen[name, level, text]
+            if seen.count > self.IN_FULL:
+                first_line, more = text.partition("\n")[0], seen.count - self.IN_FULL
+                told = f"{first_line} ({more} times more within {self.WINDOW_S:g} s)"
+                super().emit(logging.LogRecord(name, level, "", 0, told, (), None))
+
+
 def begin_log(settings: Settings) -> None:
-    handler = logging.StreamHandler()
+    handler = FoldingHandler()
     plain = logging.Formatter("%(levelname).1s %(name)s: %(message)s")
     handler.setFormatter(_JsonLines() if settings.log_json else plain)
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from services.errors import TooFast
 
-__all__ = ["Logins", "Rate"]
+__all__ = ["Logins", "Rate", "network_of"]
 
 _MOST_KEYS = 10_000
 _MOST_PLACES = 20
@@ -51,19 +51,19 @@ class Logins:
 
     def take(self, address: str, name: str) -> None:
         """`name`: "" where it is not said. Raises TooFast."""
-        network, what = _network(address), "log-ins"
+        network, what = network_of(address), "log-ins"
         self._by_address.take(network, what)
         self._by_address_and_name.take((network, name), what)
         if name and network not in self._places.get(name, ()):
             self._by_name.take(name, what)
 
     def succeeded(self, address: str, name: str) -> None:
-        network = _network(address)
+        network = network_of(address)
         others = (place for place in self._places.get(name, ()) if place != network)
         self._places[name] = (network, *others)[:_MOST_PLACES]
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Whoever has one address of IPv6 has 2 to the power of 64."""
     try:
         parsed = ipaddress.ip_address(address)

@@ -27,6 +27,10 @@ _ABOVE_0 = (
     "hang_s",
     "max_body_kb",
     "max_upload_mb",
+    "max_connections",
+    "max_connections_per_address",
+    "request_head_s",
+    "stall_s",
     "upload_check_mb",
     "upload_check_s",
     "max_steps",
@@ -67,6 +71,10 @@ class Settings:
     max_steps: int = 10_000_000
     max_jobs_per_user: int = 500  # queued, running or paused at one time
     max_streams: int = 1000  # of events, open at one time; of one user at most a fourth of them
+    max_connections: int = 1000  # beside those
+    max_connections_per_address: int = 200  # but for trusted proxies
+    request_head_s: float = 20.0  # from a connection, or the last answer, to a whole request head
+    stall_s: float = 30.0  # in which a body that is sent, or an answer that is read, gets on by a KB
     webhook_private: bool = False  # webhooks may lead to private and loopback addresses
     max_queued: int | None = None  # this and the next two: of a user who has no limit of his own; None: no limit
     max_running: int | None = None
