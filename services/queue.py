@@ -1,13 +1,14 @@
 """The wake-up call to the workers. The database is the truth: a lost message costs seconds, never a job."""
 
 import logging
+import threading
 from functools import cache
 
 from celery import Celery
 
 from services.settings import Settings
 
-__all__ = ["DISPATCH", "QUEUE", "make_celery", "wake_workers"]
+__all__ = ["DISPATCH", "QUEUE", "make_celery", "wake_workers", "wake_workers_now"]
 
 DISPATCH = "downshift.dispatch"
 QUEUE = "downshift"
@@ -55,10 +56,54 @@ def _client(broker: str) -> Celery:
     return make_celery(broker)
 
 
-def wake_workers(settings: Settings) -> bool:
-    """Tell a worker to look at the database now. Never raises; False where the broker is away."""
+def wake_workers(settings: Settings) -> None:
+    """Tell a worker to look at the database soon. Never raises and never waits: a broker that hangs costs no request.
+
+    What this process does not get rid of before its end is lost, and harmless: the worker looks by itself.
+    """
+    _bell(settings.broker).ring()
+
+
+class _Bell:
+    """Publishes in a thread that ends when there is nothing left to do. Calls that come meanwhile become one."""
+
+    def __init__(self, broker: str) -> None:
+        self._broker = broker
+        self._lock = threading.Lock()
+        self._is_wanted = False
+        self._thread: threading.Thread | None = None
+
+    def ring(self) -> None:
+        with self._lock:
+            self._is_wanted = True
+            if self._thread is None or not self._thread.is_alive():  # not alive: before a fork
+                self._thread = threading.Thread(target=self._publish, name="wake-workers", daemon=True)
+                self._thread.start()
+
+    def _publish(self) -> None:
+        while True:
+            with self._lock:
+                if not self._is_wanted:
+                    self._thread = None
+                    return
+                self._is_wanted = False
+            _publish(self._broker)
+
+
+@cache
+def _bell(broker: str) -> _Bell:
+    return _Bell(broker)
+
+
+def wake_workers_now(settings: Settings) -> bool:
+    """As `wake_workers`, for a process that is about to end: waits for the broker some seconds. False where it is
+    away."""
+    return _publish(settings.broker)
+
+
+def _publish(broker: str) -> bool:
     try:
-        _client(settings.broker).send_task(DISPATCH, retry=False, expires=60)
+        _client(broker).send_task(DISPATCH, retry=False, expires=60)
     except Exception as error:  # whatever it is: the job is in the database, and its submission has succeeded
         _log.warning("the broker is away (%s): workers will find the job by themselves", error)
         return False

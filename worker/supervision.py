@@ -17,7 +17,7 @@ from services.conclusion import Concluded
 from services.domain.contract import EVENTS_FILE
 from services.domain.states import Stop
 from services.facts import Facts, known
-from services.queue import wake_workers
+from services.queue import wake_workers_now
 from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
 from worker import places
@@ -151,7 +151,7 @@ class Supervision:
                     return
                 _log.warning("the database is away, the outcome waits: %s", error)
                 time.sleep(2.0)
-        wake_workers(self._settings)
+        wake_workers_now(self._settings)
 
 
 def take_in_and_conclude(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from services.domain.states import State
-from services.queue import wake_workers
+from services.queue import wake_workers_now
 from services.store import migrate
 from services.store.engine import Store
 from tests.databases import postgres_folder, start_postgres
@@ -55,7 +55,7 @@ def test_wake_ups_may_come_many_times_and_to_several_workers(make_house: MakeHou
     house.until("the devices", lambda: house.devices() == 2)
     jobs = [house.submit() for _ in range(6)]
     for _ in range(30):
-        assert wake_workers(house.settings)
+        assert wake_workers_now(house.settings)
     assert all(job.state == State.SUCCEEDED and job.attempts == 1 for job in house.until_final(*jobs))
     house.check()
 

@@ -1,13 +1,15 @@
 """The wake-up call: never raises, never hangs, whatever the broker is."""
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from services.queue import make_celery, wake_workers
+from services import queue
+from services.queue import make_celery, wake_workers, wake_workers_now
 from services.settings import Settings
 
 
@@ -16,17 +18,15 @@ def settings(broker: str) -> Settings:
 
 
 def test_a_broker_that_is_away_is_said_and_not_raised() -> None:
-    began = time.monotonic()
-    assert wake_workers(settings("redis://127.0.0.1:1/0")) is False
-    assert time.monotonic() - began < 5
+    assert wake_workers_now(settings("redis://127.0.0.1:1/0")) is False
 
 
 def test_a_socket_that_is_not_there_is_said_and_not_raised() -> None:
-    assert wake_workers(settings("redis+socket:///nonexistent/redis.sock")) is False
+    assert wake_workers_now(settings("redis+socket:///nonexistent/redis.sock")) is False
 
 
 def test_a_broker_that_cannot_be_is_said_and_not_raised() -> None:
-    assert wake_workers(settings("redis://127.0.0.1:port/0")) is False
+    assert wake_workers_now(settings("redis://127.0.0.1:port/0")) is False
 
 
 @pytest.fixture
@@ -37,10 +37,41 @@ def listening() -> Iterator[Callable[[], str]]:
     server.close()
 
 
-def test_a_broker_that_never_answers_does_not_hold_a_request_up(listening: Callable[[], str]) -> None:
-    began = time.monotonic()
-    assert wake_workers(settings(listening())) is False
-    assert time.monotonic() - began < 12
+def test_a_broker_that_never_answers_ends_the_wait(listening: Callable[[], str]) -> None:
+    assert wake_workers_now(settings(listening())) is False
+
+
+def test_a_broker_that_hangs_holds_nobody_up_and_many_calls_become_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go, published = threading.Event(), threading.Event(), []
+
+    def hang(broker: str) -> bool:
+        published.append(threading.current_thread())
+        begun.set()
+        go.wait(60)
+        return False
+
+    monkeypatch.setattr(queue, "_publish", hang)
+    chosen = settings("redis://127.0.0.1:2/0")
+    wake_workers(chosen)
+    assert begun.wait(60)
+    for _ in range(60):
+        wake_workers(chosen)  # would never return if it waited
+    go.set()
+    published[0].join(60)
+    assert len(published) == 2
+    assert published[0].daemon  # the end of the process does not wait for it
+
+
+def test_after_a_pause_workers_are_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[threading.Thread] = []
+    monkeypatch.setattr(queue, "_publish", lambda broker: published.append(threading.current_thread()))
+    for count in (1, 2):
+        wake_workers(settings("redis://127.0.0.1:3/0"))
+        deadline = time.monotonic() + 60
+        while len(published) < count:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        published[-1].join(60)
 
 
 def test_celery_is_set_as_the_faults_demand() -> None:
