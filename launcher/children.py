@@ -28,6 +28,7 @@ class Program:
     tidy: Tidy = lambda line: line if line.strip() else None
     dies_by: signal.Signals = signal.SIGTERM
     grace_s: float = 10.0  # from SIGTERM to SIGKILL
+    complaint: Callable[[], str | None] = lambda: None  # why it has to be started again though it lives
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ __all__ = ["STOP_SIGNALS", "Manager"]
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_WAIT_S = 30.0
+_LOOK_EVERY_S = 2.0
 _HEALTHY_S = 60.0  # who lived this long is started again without a wait
 
 
@@ -47,11 +48,27 @@ class Manager:
         """Wait for something to happen, at most `wait_s` seconds, and see to it."""
         self._listen(wait_s)
         for part in self._parts:
+            if part.child:
+                self._look_after(part, part.child)
             if part.child and (ended := part.child.poll()):
                 self._bury(part)
                 self._plan_restart(part, ended)
             if not part.child and self._clock() >= part.start_at:
                 self._spawn(part)
+
+    def _look_after(self, part: "_Part", child: Child) -> None:
+        """End what lives and is of no use, so that it is started again. A new one is given time to get ready."""
+        now = self._clock()
+        if now - part.looked_at < _LOOK_EVERY_S:
+            return
+        part.looked_at = now
+        complaint = part.program.complaint()
+        if complaint is None:
+            part.was_well = True
+        elif part.was_well:
+            part.was_well = False
+            self._console.say(f"{part.program.name}: {complaint}; starting it again")
+            child.kill()
 
     def deaths(self, name: str) -> int:
         """How often this program has died since it was last healthy."""
@@ -81,7 +98,8 @@ class Manager:
 
     def _spawn(self, part: "_Part") -> None:
         part.child = Child(part.program)
-        part.started_at = self._clock()
+        part.started_at = part.looked_at = self._clock()
+        part.was_well = False
         self._selector.register(part.child.output, selectors.EVENT_READ, part)
 
     def _listen(self, wait_s: float) -> None:
@@ -167,6 +185,8 @@ class _Part:
         self.last_end: Ended | None = None
         self.started_at = 0.0
         self.start_at = 0.0
+        self.looked_at = 0.0
+        self.was_well = False  # since its start
 
 
 def _ignore(number: int, frame: object) -> None:

@@ -41,7 +41,14 @@ def program(settings: Settings) -> Program:
     }
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
     # It holds nothing, so the kernel may kill it outright.
-    return Program("redis", [str(_executable()), *arguments], tidy=tidy, dies_by=signal.SIGKILL, grace_s=5)
+    return Program(
+        "redis",
+        [str(_executable()), *arguments],
+        tidy=tidy,
+        dies_by=signal.SIGKILL,
+        grace_s=5,
+        complaint=lambda: None if settings.redis_socket.is_socket() else f"{settings.redis_socket} was deleted",
+    )
 
 
 def _executable() -> Path:

@@ -1,5 +1,6 @@
 """What the launcher stands on: HOME's lock, the port, the private Redis."""
 
+import io
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ import redis
 
 from launcher import addresses, home_lock, private_redis
 from launcher.children import Child
+from launcher.console import Console
+from launcher.manager import Manager
 from services.settings import Settings, SettingsError
 
 
@@ -109,6 +112,26 @@ def test_the_private_redis_is_its_owners_alone_and_writes_no_files(settings: Set
     assert values == {"port": "0", "appendonly": "no", "save": ""}
     assert stat.S_IMODE(settings.redis_socket.stat().st_mode) == 0o700
     assert [path.name for path in settings.home.iterdir()] == ["redis.sock"]
+
+
+def test_a_private_redis_whose_socket_was_deleted_is_started_again(settings: Settings) -> None:
+    said = io.StringIO()
+    with Manager(Console(said)) as manager:
+        manager.start(private_redis.program(settings))
+        deadline = time.monotonic() + 60
+
+        def turn_until(happened: Callable[[], bool]) -> None:
+            while not happened():
+                assert time.monotonic() < deadline, said.getvalue()
+                manager.turn(0.05)
+
+        turn_until(settings.redis_socket.is_socket)
+        turn_until(lambda: manager._parts[0].was_well)
+        settings.redis_socket.unlink()
+        turn_until(lambda: "was deleted; starting it again" in said.getvalue())
+        turn_until(settings.redis_socket.is_socket)
+        with redis.Redis(unix_socket_path=str(settings.redis_socket)) as client:
+            assert client.ping()
 
 
 def test_a_former_private_redis_of_this_home_is_ended(settings: Settings, server: Child) -> None:
