@@ -8,7 +8,6 @@ import datetime
 import enum
 import hashlib
 import hmac
-import logging
 import os
 import re
 import secrets
@@ -16,7 +15,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from services.clock import utc_now
@@ -24,7 +22,7 @@ from services.domain.limits import Limits
 from services.errors import Conflict, Fault, Forbidden, Invalid, Unauthenticated
 from services.settings import Settings
 from services.store import accounts, audit
-from services.store.engine import Store, StoreUnavailable
+from services.store.engine import Store
 from services.store.models import Token, User
 from services.users import passwords
 
@@ -53,7 +51,6 @@ NO_LIMITS = Limits()
 _PREFIX = "dsh_"  # so that a token that leaked is recognised for what it is
 _LONGEST_TOKEN = 128
 _TOUCH_EVERY = datetime.timedelta(minutes=1)
-_log = logging.getLogger(__name__)
 
 
 class Role(enum.StrEnum):
@@ -163,6 +160,9 @@ def ensure_admin(store: Store, settings: Settings) -> str | None:
     admin whose token nobody has.
     """
     now = utc_now()
+    with store.reading() as session:
+        if accounts.has_users(session):  # the usual case, for which nobody has to wait for the write lock
+            return None
     with store.transaction() as session:
         if accounts.has_users(session):
             return None
@@ -209,14 +209,10 @@ def is_valid(token: Token, now: datetime.datetime) -> bool:
 
 
 def _touch(store: Store, token: Token, now: datetime.datetime) -> None:
-    """Last use, to the minute: a write per request would queue readers behind writers."""
-    if token.last_used_at is not None and token.last_used_at > now - _TOUCH_EVERY:
-        return
-    try:
-        with store.transaction() as session:
-            accounts.touch(session, token.id, now, now - _TOUCH_EVERY)
-    except (StoreUnavailable, SQLAlchemyError) as error:  # nobody is refused because a note could not be taken
-        _log.warning("the use of a token was not noted: %s", error)
+    """Last use, to the minute, and later: who reads does not wait for those who write."""
+    if token.last_used_at is None or token.last_used_at <= now - _TOUCH_EVERY:
+        token_id = token.id
+        store.later.put(("token", token_id), lambda session: accounts.touch(session, token_id, now, now - _TOUCH_EVERY))
 
 
 def local_principal(store: Store) -> Principal:

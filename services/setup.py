@@ -8,9 +8,11 @@ import fcntl
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
@@ -19,28 +21,33 @@ from services.datasets import shapes
 from services.domain.tfrecord import DatasetError
 from services.settings import Settings, SettingsError
 from services.store import migrate
-from services.store.engine import Store, StoreUnavailable
+from services.store.engine import Store, StoreUnavailable, is_locked
 
-__all__ = ["SAMPLE", "main", "make_home", "prepare"]
+__all__ = ["SAMPLE", "main", "make_home", "prepare", "when_unlocked"]
 
 SAMPLE = "shapes"
 _OWN_NAMES = {"admin-token", "checkpoints", "datasets", "demo", "downshift.db", "jobs", "launcher.lock", "locks", "try"}
 
+_LONGEST_LOCK_S = 600.0
+_LOOK_AGAIN_S = 1.0  # each try waits some seconds by itself
+
 Say = Callable[[str], None]
+T = TypeVar("T")
 
 
 def prepare(settings: Settings, say: Say = print) -> str | None:
     """Bring everything up to date, telling `say` what had to be done.
 
     Returns the first admin token when it was made just now: it is shown here and never again.
-    Raises SettingsError, DatasetError or StoreUnavailable; what was done until then stays done.
+    Waits for a database that another program has locked. Raises SettingsError, DatasetError or StoreUnavailable; what
+    was done until then stays done.
     """
     make_home(settings.home)
     try:
         with _turn(settings.locks_dir / "setup.lock"):
             with closing(Store.open(settings.database_url)) as store:
-                _upgrade(store, say)
-                token = accounts.ensure_admin(store, settings)
+                when_unlocked(lambda: _upgrade(store, say), say)
+                token = when_unlocked(lambda: accounts.ensure_admin(store, settings), say)
             _make_sample(settings.datasets_dir / SAMPLE, say)
     except OSError as error:
         raise _unusable(settings.home, error) from None
@@ -89,6 +96,21 @@ def _upgrade(store: Store, say: Say) -> None:
             migrate.upgrade(store.engine)
     except DBAPIError as error:
         raise StoreUnavailable(f"DOWNSHIFT_DATABASE_URL: the database cannot be used: {error.orig}") from error
+
+
+def when_unlocked(work: Callable[[], T], say: Say, wait_s: float = _LONGEST_LOCK_S) -> T:
+    """What `work` returns. While the database is locked it is tried again, and `say` is told; StoreUnavailable after
+    `wait_s` seconds."""
+    began = time.monotonic()
+    while True:
+        try:
+            return work()
+        except StoreUnavailable as error:
+            waited = time.monotonic() - began
+            if not is_locked(error) or waited >= wait_s:
+                raise
+            say(f"the database is locked by another program; waiting for it, {waited:.0f} s of at most {wait_s:.0f} s")
+        time.sleep(_LOOK_AGAIN_S)
 
 
 def _make_sample(folder: Path, say: Say) -> None:

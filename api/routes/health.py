@@ -13,7 +13,7 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", response_model=Health)
-def is_alive() -> Any:
+async def is_alive() -> Any:  # on no thread: those may all be busy
     return {"status": "ok"}
 
 

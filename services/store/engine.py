@@ -13,11 +13,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from services.settings import SettingsError
+from services.store.later import LaterWrites
 
-__all__ = ["Store", "StoreUnavailable", "make_engine"]
+__all__ = ["Store", "StoreUnavailable", "is_locked", "make_engine"]
 
 _BUSY_MS = 15_000
 _WRITES = "downshift_writes"
+_LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's word for a lock_timeout
 _TIMEOUTS_MS = {"statement_timeout": 30_000, "lock_timeout": 15_000, "idle_in_transaction_session_timeout": 60_000}
 
 
@@ -33,6 +35,7 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writing = engine.execution_options(**{_WRITES: True})
+        self.later = LaterWrites(self.transaction)
 
     @classmethod
     def open(cls, url: str) -> "Store":
@@ -50,7 +53,17 @@ class Store:
             yield session
 
     def close(self) -> None:
+        self.later.wait()
         self.engine.dispose()
+
+
+def is_locked(error: StoreUnavailable) -> bool:
+    """Whether the database is there, and somebody else's for the moment."""
+    cause = getattr(error.__cause__, "orig", None)
+    if isinstance(cause, sqlite3.OperationalError):
+        # Without the extended part of the code.
+        return (getattr(cause, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return getattr(cause, "sqlstate", None) == _LOCK_NOT_AVAILABLE
 
 
 @contextmanager

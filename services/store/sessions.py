@@ -35,7 +35,9 @@ def find(session: Session, digest: str) -> Found | None:
 
 
 def touch(session: Session, session_id: int, now: datetime.datetime, until: datetime.datetime) -> None:
-    session.execute(update(UserSession).where(UserSession.id == session_id).values(last_used_at=now, expires_at=until))
+    """One that is over stays over."""
+    is_this = (UserSession.id == session_id, UserSession.expires_at > now)
+    session.execute(update(UserSession).where(*is_this).values(last_used_at=now, expires_at=until))
 
 
 def end(session: Session, session_id: int) -> None:

@@ -18,7 +18,7 @@ from services.errors import Unauthenticated
 from services.store import audit
 from services.store import sessions as rows
 from services.store.accounts import lock_user, user_called
-from services.store.engine import Store, StoreUnavailable
+from services.store.engine import Store
 from services.store.models import UserSession
 from services.users import passwords
 
@@ -127,12 +127,9 @@ def _principal(row: UserSession, principal: Principal, secret: str) -> Principal
 
 
 def _touch(store: Store, row: UserSession, now: datetime.datetime) -> None:
-    """The week begins anew, to the minute: a write per request would queue readers behind writers."""
-    try:
-        with store.transaction() as session:
-            rows.touch(session, row.id, now, min(now + UNUSED, row.created_at + LONGEST))
-    except StoreUnavailable as error:  # nobody is refused because a note could not be taken
-        _log.warning("the use of a session was not noted: %s", error)
+    """The week begins anew, to the minute, and later: who reads does not wait for those who write."""
+    session_id, until = row.id, min(now + UNUSED, row.created_at + LONGEST)
+    store.later.put(("session", session_id), lambda session: rows.touch(session, session_id, now, until))
 
 
 def log_out(store: Store, principal: Principal) -> None:

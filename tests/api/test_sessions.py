@@ -197,6 +197,7 @@ def test_a_session_ends_a_week_after_its_last_use(anna: Browser, service_on_each
     anna.log_in(user="anna", password=PASSWORD)
 
     def session_of(change: Callable[[UserSession], None]) -> datetime.datetime:
+        service_on_each.store.later.wait()
         with service_on_each.store.transaction() as session:
             [row] = session.query(UserSession)
             change(row)

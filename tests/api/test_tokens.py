@@ -19,6 +19,7 @@ def test_a_token_is_made_shown_once_and_works(service_on_each: Service) -> None:
     secret = made.json()["token"]
     me = service.get("/v1/whoami", by=secret).json()
     assert (me["user"], me["scopes"]) == ("anna", ["read", "submit"])
+    service.store.later.wait()
     listed = service.get("/v1/tokens")
     assert secret not in listed.text
     newest = listed.json()["items"][0]

@@ -100,6 +100,7 @@ def test_the_last_use_is_noted_at_most_once_a_minute(store: Store, admin: Princi
     created = tokens.create(store, admin, "t", [Scope.READ])
 
     def noted() -> datetime.datetime | None:
+        store.later.wait()
         with store.reading() as session:
             token = session.get(Token, created.body["id"])
             assert token is not None

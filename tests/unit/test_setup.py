@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from services import setup
 from services.datasets import shapes
@@ -53,6 +55,62 @@ def test_an_empty_home_gets_tables_a_token_and_the_sample_dataset(home: Path, dr
     assert mode(settings.admin_token_file) == 0o600
     assert mode(home) == 0o700
     assert drawn == [home / "datasets" / "shapes"]
+
+
+@pytest.mark.parametrize(("journal", "lock"), [("wal", "IMMEDIATE"), ("wal", "EXCLUSIVE"), ("delete", "EXCLUSIVE")])
+def test_a_database_that_is_locked_is_waited_for_and_that_is_said(
+    home: Path, drawn: list[Path], monkeypatch: pytest.MonkeyPatch, journal: str, lock: str
+) -> None:
+    monkeypatch.setattr("services.store.engine._BUSY_MS", 50)
+    monkeypatch.setattr(setup, "_LOOK_AGAIN_S", 0.01)
+    setup.make_home(home)
+    holder = sqlite3.connect(home / "downshift.db", isolation_level=None)
+    holder.execute(f"PRAGMA journal_mode={journal}")
+    holder.execute("CREATE TABLE somebody_elses (x)")
+    holder.execute(f"BEGIN {lock}")
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        if "locked" in line and sum("locked" in line for line in said) == 2:
+            holder.execute("COMMIT")
+
+    assert setup.prepare(Settings(home=home), say)
+    assert sum("the database is locked by another program; waiting for it" in line for line in said) == 2
+    holder.close()
+
+
+def test_a_database_that_stays_locked_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setattr("services.store.engine._BUSY_MS", 50)
+    setup.make_home(home)
+    holder = sqlite3.connect(home / "downshift.db", isolation_level=None)
+    holder.execute("PRAGMA journal_mode=wal")
+    holder.execute("BEGIN IMMEDIATE")
+    store = Store.open(Settings(home=home).database_url)
+    said: list[str] = []
+
+    def write() -> None:
+        with store.transaction() as session:
+            session.execute(text("SELECT 1"))
+
+    with pytest.raises(StoreUnavailable, match="locked"):
+        setup.when_unlocked(write, said.append, wait_s=0)
+    assert said == []
+    holder.close()
+    store.close()
+
+
+def test_a_start_with_everything_there_needs_no_write_lock(
+    home: Path, drawn: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup.prepare(Settings(home=home), say=lambda text: None)
+    monkeypatch.setattr("services.store.engine._BUSY_MS", 50)
+    holder = sqlite3.connect(home / "downshift.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    said: list[str] = []
+    assert setup.prepare(Settings(home=home), said.append) is None
+    assert said == []
+    holder.close()
 
 
 def test_a_second_time_there_is_nothing_to_do_and_nothing_to_say(home: Path, drawn: list[Path]) -> None:

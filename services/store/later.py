@@ -1,0 +1,57 @@
+"""Notes that nobody waits for: written a moment later by a thread of their own, or dropped where that cannot be."""
+
+import logging
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+__all__ = ["LaterWrites"]
+
+_MOST = 1000
+_log = logging.getLogger(__name__)
+
+Write = Callable[[Session], object]
+
+
+class LaterWrites:
+    """A reader that writes would wait whenever the database is locked. Of each key only the newest note is kept."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Session]]) -> None:
+        self._transaction = transaction
+        self._lock = threading.Lock()
+        self._writes: dict[Hashable, Write] = {}
+        self._thread: threading.Thread | None = None
+
+    def put(self, key: Hashable, write: Write) -> None:
+        """Never waits, never raises."""
+        with self._lock:
+            if key in self._writes or len(self._writes) < _MOST:
+                self._writes[key] = write
+            if self._thread is None or not self._thread.is_alive():  # not alive: before a fork
+                self._thread = threading.Thread(target=self._write_all, name="later-writes", daemon=True)
+                self._thread.start()
+
+    def wait(self, timeout_s: float = 20.0) -> None:
+        """Until all that was put is written or dropped."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout_s)
+
+    def _write_all(self) -> None:
+        while True:
+            with self._lock:
+                writes, self._writes = list(self._writes.values()), {}
+                if not writes:
+                    self._thread = None
+                    return
+            try:
+                with self._transaction() as session:
+                    for write in writes:
+                        write(session)
+            except Exception as error:  # whatever it is: a note is not worth a request
+                expected = isinstance(error, SQLAlchemyError) or getattr(error, "code", "") == "store_unavailable"
+                _log.warning("%d notes were not taken: %s", len(writes), error, exc_info=not expected)
