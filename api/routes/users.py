@@ -78,7 +78,7 @@ def read_audit(
     cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
     user: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="who did it")] = None,
     kind: Annotated[
-        Literal["checkpoint", "dataset", "job", "session", "token", "user", "webhook"] | None,
+        Literal["checkpoint", "dataset", "job", "login", "session", "token", "user", "webhook"] | None,
         Query(description="what it was done to"),
     ] = None,
 ) -> Any:

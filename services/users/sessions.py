@@ -57,7 +57,8 @@ def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN) -
     # Checked before anything else is looked at: how long it takes says nothing about the user.
     is_right = passwords.matches(None if user is None else user.password, password)
     if user is None or not is_right or user.disabled_at is not None:
-        _log.warning("a log-in as %r from %s was refused", name, browser.address or "an unknown address")
+        # A name that nobody has is not kept: people type their password there.
+        _note_refusal(store, "an unknown user" if user is None else f"user {user.name}", "password", browser)
         raise Unauthenticated(_WRONG)
     role = Role(user.role)
     return _begin(store, Principal(user.id, user.name, role, accounts.allowed(role)), browser, user.password)
@@ -65,7 +66,20 @@ def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN) -
 
 def log_in_with_token(store: Store, token: str, browser: Browser = UNKNOWN) -> Begun:
     """For whoever has a token and no password, as the first admin. Raises Unauthenticated."""
-    return _begin(store, accounts.authenticate(store, token), browser)
+    try:
+        return _begin(store, accounts.authenticate(store, token), browser)
+    except Unauthenticated:
+        _note_refusal(store, "an unknown user", "token", browser)
+        raise
+
+
+def _note_refusal(store: Store, target: str, given: str, browser: Browser) -> None:
+    _log.warning("a log-in with a %s as %s was refused, from %s", given, target, browser.address or "nowhere")
+    try:
+        with store.transaction() as session:
+            audit.add_few(session, "login.refused", target, utc_now(), given=given, address=browser.address[:64])
+    except StoreUnavailable as error:  # it is refused all the same
+        _log.warning("a refused log-in was not written down: %s", error)
 
 
 def _begin(store: Store, principal: Principal, browser: Browser, password: str | None = None) -> Begun:

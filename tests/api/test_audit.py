@@ -1,10 +1,13 @@
 """Who did what: every route that changes something writes it down, under a kind that can be asked for."""
 
+import datetime
 from typing import Any
 
 from fastapi.routing import iter_route_contexts
 
+from services.clock import utc_now
 from services.domain.states import State
+from services.store import audit
 from tests.api.service import BODY, Browser, Service
 from tests.api.test_uploads import TAR, ZOO, records, tarred
 
@@ -73,3 +76,38 @@ def test_every_route_that_changes_something_is_written_down(service: Service, re
         found = service.get(f"/v1/audit?kind={kind}&limit=1", by="admin")
         assert found.status_code == 200, found.text
         assert found.json()["items"][0]["action"] == action, route
+
+
+def refusals(service: Service) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = service.get("/v1/audit?kind=login&limit=200", by="admin").json()["items"]
+    return items
+
+
+def test_a_refused_log_in_is_written_down_without_what_was_typed(service: Service) -> None:
+    browser = Browser(service)
+    for given in (
+        {"user": "anna", "password": "not hers at all"},
+        {"user": "hunter2 is my password", "password": "x"},
+        {"token": "dsh_wrong"},
+    ):
+        assert browser.log_in(**given).status_code == 401
+    found = refusals(service)
+    assert [(item["action"], item["target"], item["data"]["given"]) for item in reversed(found)] == [
+        ("login.refused", "user anna", "password"),
+        ("login.refused", "an unknown user", "password"),
+        ("login.refused", "an unknown user", "token"),
+    ]
+    assert all(item["data"]["address"] == "testclient" and item["user"] is None for item in found)
+    assert not any(typed in str(found) for typed in ("not hers", "hunter2", "dsh_wrong"))
+
+
+def test_a_flood_of_refused_log_ins_does_not_fill_the_audit(service_on_each: Service) -> None:
+    service = service_on_each
+    now = utc_now()
+    with service.store.transaction() as session:
+        audit.add_few(session, "login.refused", "user old", now - datetime.timedelta(days=91))
+        kept = [audit.add_few(session, "login.refused", f"user {number}", now) for number in range(500)]
+    assert kept == [True] * 100 + [False] * 400
+    assert "user old" not in {item["target"] for item in refusals(service)}
+    with service.store.transaction() as session:
+        assert audit.add_few(session, "login.refused", "user late", now + datetime.timedelta(hours=1))

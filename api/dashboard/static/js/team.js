@@ -53,7 +53,7 @@ function editUser(user, place) {
 
 // --- audit ----------------------------------------------------------------------------------------------------------------
 const HEADS = { When: "", Who: "", What: "word", On: "", Details: "" };
-const KINDS = { "": "Everything", checkpoint: "Checkpoints", dataset: "Datasets", job: "Jobs", session: "Sessions", token: "Tokens", user: "Users", webhook: "Webhooks" };
+const KINDS = { "": "Everything", checkpoint: "Checkpoints", dataset: "Datasets", job: "Jobs", login: "Refused log-ins", session: "Sessions", token: "Tokens", user: "Users", webhook: "Webhooks" };
 
 export async function audit(place) {
   const who = h("input", { id: "audit-user", "aria-label": "Who", placeholder: "Who", maxlength: "64", autocomplete: "off" });
