@@ -146,6 +146,19 @@ class Change(BaseModel):
     what: str | None = Field(None, description="what is done; null where the reason has no parts")
     why: str | None = Field(None, description="what was predicted, and what made it necessary")
     cost: str | None = Field(None, description="what it costs the result; null: nothing")
+    group: str | None = Field(
+        None,
+        description="of a difference to the submitted pipeline.config: memory, request, checkpoint, dataset, "
+        "evaluation, input, files, unused (kept, without effect) or unexplained",
+    )
+
+
+class SubmittedJob(Job):
+    config_changes: list[Change] = Field(
+        default=[],
+        description="every field of your own `pipeline_config` that is not run as it was sent, with the reason; of the "
+        "first attempt, as it is planned now",
+    )
 
 
 class LogLine(BaseModel):
@@ -201,7 +214,9 @@ class Attempts(BaseModel):
 class Diff(BaseModel):
     job: int
     attempt: int
-    against: int | None = Field(description="the attempt before; null: what was asked for")
+    against: int | Literal["submitted"] | None = Field(
+        description="the attempt before; null: what was asked for; or the configuration that was submitted"
+    )
     summary: str | None
     changes: list[Change]
 
@@ -389,6 +404,9 @@ class Estimate(BaseModel):
     plan: Plan | None = Field(description="how it would start; null where nothing that is allowed fits")
     predicted: Prediction
     changes: list[Change]
+    config_changes: list[Change] = Field(
+        description="every field of your own `pipeline_config` that would not be run as it was sent, with the reason"
+    )
     summary: str
     devices: list[EstimatedDevice]
     ladder: list[Rung] = Field(description="what it can fall back to, step by step")

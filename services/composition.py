@@ -20,13 +20,19 @@ def compose(
     checkpoint: str | None = None,
     host_memory_mb: int,
     adjustments: Adjustments = NONE,
+    is_own: bool = False,
 ) -> Config:
-    """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given."""
-    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb, adjustments)
+    """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given.
+
+    `is_own`: the job's owner sent the configuration, so that its word on boxes counts.
+    """
+    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb, adjustments, is_own=is_own)
     return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
 
 
-def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int, adjustments: Adjustments = NONE) -> Config:
+def with_dataset(
+    config: Config, dataset: Dataset, host_memory_mb: int, adjustments: Adjustments = NONE, *, is_own: bool = False
+) -> Config:
     """`config` reading `dataset`, with input readers sized to it and to the memory the host has left, within bounds.
 
     Raises DatasetError where the model learns from masks and the dataset has none.
@@ -43,6 +49,7 @@ def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int, adjustme
         num_classes=dataset.num_classes,
         masks=dataset.has_masks,
     )
+    own = pipeline_config.own_boxes(config) if is_own else None
     sizes = pipeline_config.size_input_readers(
         records=dataset.records,
         record_bytes=dataset.record_bytes,
@@ -52,8 +59,10 @@ def with_dataset(config: Config, dataset: Dataset, host_memory_mb: int, adjustme
         masks=model.needs_masks,
         batch=config.train_config.batch_size,
         most_boxes=dataset.most_boxes,
+        own_boxes=own,
     )
-    return pipeline_config.set_input_readers(config, bounded(sizes, adjustments))
+    evaluated = pipeline_config.evaluated_boxes(dataset.most_boxes, own, masks=model.needs_masks)
+    return pipeline_config.set_input_readers(config, bounded(sizes, adjustments), evaluated)
 
 
 def checkpoint_path(root: Path, name: str) -> Path | None:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from services import queries
+from services import config_changes, queries
 from services.accounts import Principal
+from services.config_changes import TWINS
 from services.domain import pipeline_config
 from services.domain.pipeline_config import Config
 from services.domain.plans import Plan
@@ -13,7 +14,7 @@ from services.store import attempts, jobs
 from services.store.engine import Store
 from services.store.models import Attempt, Job
 
-__all__ = ["show_diff"]
+__all__ = ["show_diff", "show_diff_to_submitted"]
 
 _BY_DATA = "set from the dataset and from the memory that the host had left"
 _FOLLOWS = "follows from the other changes"
@@ -36,14 +37,6 @@ _SOURCES: Sequence[tuple[re.Pattern[str], str]] = [
         (r"^(train_input_reader|eval_input_reader|eval_config)|max_number_of_boxes$", "dataset"),
     )
 ]
-# The bound on boxes stands in three places; the reader's is the one that is decided on.
-_TWINS = {
-    "train_config.max_number_of_boxes": "train_input_reader.max_number_of_boxes",
-    **{
-        f"eval_input_reader[0].{name}": f"train_input_reader.{name}"
-        for name in ("max_number_of_boxes", "num_parallel_batches", "num_prefetch_batches")
-    },
-}
 _BESIDE = ("async_allocator", "start")
 _REASONS = {"dataset": _BY_DATA, "checkpoint": "set from the checkpoint that the job names"}
 
@@ -70,6 +63,22 @@ def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> d
         "summary": planned.get("summary"),
         "changes": list(changes),
     }
+
+
+def show_diff_to_submitted(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
+    """Every field of the configuration as run that is not as it was submitted, with its reason. Raises NotFound.
+
+    Of an attempt whose configuration was not written, what was decided.
+    """
+    with store.reading() as session:
+        attempt = queries.visible_attempt(session, principal, job_id, number)
+        job = jobs.get(session, job_id)
+        earlier = [one for one in attempts.of_job(session, job_id) if one.number <= number]
+    assert job is not None
+    planned: Mapping[str, Any] = attempt.planned or {}
+    changes = config_changes.of_attempt(job, earlier) if attempt.config else planned.get("changes") or []
+    summary = planned.get("summary")
+    return {"job": job_id, "attempt": number, "against": "submitted", "summary": summary, "changes": changes}
 
 
 def _plan_before(job: Job, before: Attempt | None) -> Mapping[str, Any]:
@@ -104,7 +113,7 @@ def _source(field: str) -> str | None:
 def _entry(
     field: str, before: str | None, after: str | None, source: str | None, causes: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    cause = causes.get(field) or causes.get(_TWINS.get(field, source or ""))
+    cause = causes.get(field) or causes.get(TWINS.get(field, source or ""))
     if cause is None:
         cause = {"lever": None, "reason": _REASONS.get(source or "", _FOLLOWS)}
     return {**cause, "field": field, "before": before, "after": after}

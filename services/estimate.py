@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from services import feasibility, planning, quota
+from services import config_changes, feasibility, planning, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain import planner
@@ -31,13 +31,16 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
     fault, awaited = feasibility.fault(prepared, first), feasibility.awaited(prepared, first)
     plan = decision.plan if isinstance(decision, Decision) else prepared.asked
     capacities, device_ids = [room.total_bytes for room in first.rooms], [room.device_id for room in first.rooms]
+    decided = planning.as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
+    changes = config_changes.at_submit(settings, prepared, plan, decided)
     rungs = planner.ladder(prepared.asked, prepared.policy, law, capacities, bfloat16=first.bfloat16)
     return {
         "asked": prepared.asked.to_dict(),
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
         "predicted": planning.prediction_values(law.predict(plan)),
-        "changes": planning.as_planned(decision, None)["changes"] if isinstance(decision, Decision) else [],
-        "summary": _sentence(fault.message if fault else awaited) or _summary(decision),
+        "changes": decided,
+        "config_changes": changes,
+        "summary": _sentence(fault.message if fault else awaited) or config_changes.told(_summary(decision), changes),
         "possible": fault is None and awaited is None,
         "problem": None if fault is None else dataclasses.asdict(fault),
         "waits_for": awaited,

@@ -12,17 +12,18 @@ from services.datasets import library
 from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config, ConfigError
+from services.domain.pipeline_config.problems import clipped
 from services.domain.plans import Plan, PlanError
 from services.domain.policy import Policy, PolicyError
 from services.domain.tfrecord import DatasetError
 from services.errors import Fault, Invalid
 from services.settings import Settings
 
-__all__ = ["Prepared", "prepare", "steps_per_epoch"]
+__all__ = ["ANY_HOST_MEMORY_MB", "Prepared", "prepare", "steps_per_epoch"]
 
 _MB = 2**20
 # Only to see that the readers can be set; the worker sizes them to its own host.
-_ANY_HOST_MEMORY_MB = 4096
+ANY_HOST_MEMORY_MB = 4096
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
         raise Invalid(faults)
     with _noting(faults, "pipeline_config" if request.get("pipeline_config") else "train"):
         base, asked = _asked(request, dataset)
-        composition.compose(base, asked, dataset, host_memory_mb=_ANY_HOST_MEMORY_MB)
+        is_own = bool(request.get("pipeline_config"))
+        composition.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
         faults.extend(_too_long(settings, request, asked))
     if not faults:
         with _noting(faults):
@@ -107,8 +109,10 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
         steps = _steps(train, dataset, per_step) or model.steps_for(per_step, dataset.records)
         config = model.pipeline_config(dataset.num_classes, size, batch, steps, train.get("learning_rate"))
         return config, pipeline_config.plan_of(config)
-    config, _ = pipeline_config.without_paths(pipeline_config.parse(request["pipeline_config"]))
-    config = composition.with_dataset(config, dataset, _ANY_HOST_MEMORY_MB)
+    submitted = pipeline_config.parse(request["pipeline_config"])
+    _refuse_missing_weights(request, submitted)
+    config, _ = pipeline_config.without_paths(submitted)
+    config = composition.with_dataset(config, dataset, ANY_HOST_MEMORY_MB, is_own=True)
     pipeline_config.check(config)
     plan = pipeline_config.plan_of(config)
     if request.get("model") not in (None, plan.model):
@@ -123,6 +127,18 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     plan = dataclasses.replace(plan, **{name: value for name, value in wishes.items() if value is not None})
     config, _ = pipeline_config.without_paths(pipeline_config.apply(plan, config))
     return config, plan
+
+
+def _refuse_missing_weights(request: Mapping[str, Any], submitted: Config) -> None:
+    """A configuration that names weights is not trained without them, unless the request says so: by naming a
+    registered checkpoint, or by a `checkpoint` that is null. One that is left out says nothing."""
+    named = submitted.train_config.fine_tune_checkpoint
+    if named and "checkpoint" not in request:
+        advice = "upload it with POST /v1/checkpoints, then name it in `checkpoint`"
+        problem = f"is missing: the pipeline_config starts from {clipped(named, 100)!r}, which is not on this service"
+        raise Invalid(
+            [Fault("checkpoint", f'{problem}: {advice}; or send "checkpoint": null to start from random weights')]
+        )
 
 
 def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:

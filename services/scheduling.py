@@ -54,6 +54,7 @@ class Claim:
     adjustments: Adjustments = NONE
     probe: Probe | None = None
     evaluations: int | None = None
+    owns_config: bool = False  # the job's owner sent a pipeline.config
 
 
 def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
@@ -318,6 +319,7 @@ def _lease(
         adjustments=Adjustments.from_dict(job.adjustments),
         probe=probe,
         evaluations=(job.request.get("train") or {}).get("evaluations"),
+        owns_config=bool(job.request.get("pipeline_config")),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import feasibility, once, planning, queries, quota
+from services import config_changes, feasibility, once, planning, queries, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
@@ -63,8 +63,9 @@ def submit_once(
     prepared = prepare(settings, request)
     try:
         with store.transaction() as session:
-            job = _create(session, settings, principal, prepared)
-            submitted = Submitted(job.id, queries.job_view(session, settings, job), replayed=False)
+            job, changes = _create(session, settings, principal, prepared)
+            body = {**queries.job_view(session, settings, job), "config_changes": changes}
+            submitted = Submitted(job.id, body, replayed=False)
             once.keep(session, key, submitted.done, status=202)
     except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
         replay = _replay(store, key)
@@ -75,7 +76,10 @@ def submit_once(
     return submitted
 
 
-def _create(session: Session, settings: Settings, principal: Principal, prepared: Prepared) -> Job:
+def _create(
+    session: Session, settings: Settings, principal: Principal, prepared: Prepared
+) -> tuple[Job, list[dict[str, Any]]]:
+    """The job, and what is changed in the pipeline.config that came with it."""
     quota.require_room(session, settings, principal.user_id)
     now = utc_now()
     first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, now)
@@ -111,11 +115,13 @@ def _create(session: Session, settings: Settings, principal: Principal, prepared
     if isinstance(decision, Decision):
         job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, first.capacity)
         job.steps = decision.plan.steps
+    changes = config_changes.at_submit(settings, prepared, planning.plan_of_job(job.plan), job.planned["changes"])
+    job.planned = {**job.planned, "summary": config_changes.told(job.planned["summary"], changes)}
     job.reason = feasibility.awaited(prepared, first)
     jobs.add(session, job)
     events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
-    return job
+    return job, changes
 
 
 def _replay(store: Store, key: Key | None) -> Submitted | None:

@@ -59,6 +59,7 @@ class Records:
                 plan,
                 library.find(self._settings.datasets_dir, job.dataset),
                 host_memory_mb=4096,
+                is_own=bool(job.request.get("pipeline_config")),
             )
             session.add(
                 Attempt(

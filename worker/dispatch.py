@@ -79,6 +79,7 @@ def _compose(settings: Settings, claim: Claim) -> Config:
         checkpoint=str(checkpoint) if checkpoint else None,
         host_memory_mb=available_memory_mb(),
         adjustments=claim.adjustments,
+        is_own=claim.owns_config,
     )
 
 

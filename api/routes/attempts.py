@@ -1,6 +1,6 @@
 """What was tried for a job, under which settings, and how it went."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
@@ -30,8 +30,19 @@ def show_config(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller
 
 
 @router.get("/attempts/{number}/diff", response_model=Diff)
-def show_diff(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller) -> Any:
+def show_diff(
+    job_id: JobId,
+    number: AttemptNumber,
+    here: Here,
+    caller: Caller,
+    against: Annotated[
+        Literal["previous", "submitted"],
+        Query(description="`submitted`: every field that is not as in the `pipeline_config` that was sent"),
+    ] = "previous",
+) -> Any:
     """What changed from the attempt before (for the first: from what was asked for), field by field, and why."""
+    if against == "submitted":
+        return diffs.show_diff_to_submitted(here.store, caller, job_id, number)
     return diffs.show_diff(here.store, caller, job_id, number)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from api import cursors, etags, patterns
-from api.answers import Estimate, Job, Jobs
+from api.answers import Estimate, Job, Jobs, SubmittedJob
 from api.bodies import CloneBody, EditBody, SubmitBody
 from api.context import Caller, Here, IdempotencyKey, JobId
 from api.creation import ACCEPTED, REPLAYED, created, say_replayed
@@ -18,7 +18,7 @@ router = APIRouter(tags=["jobs"])
 _CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
 
 
-@router.post("/jobs", status_code=202, response_model=Job, responses={**ACCEPTED, **documented(409, 429)})
+@router.post("/jobs", status_code=202, response_model=SubmittedJob, responses={**ACCEPTED, **documented(409, 429)})
 def submit(
     body: SubmitBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
@@ -119,7 +119,10 @@ def resume_job(
 
 
 @router.post(
-    "/jobs/{job_id}/clone", status_code=202, response_model=Job, responses={**ACCEPTED, **documented(404, 409, 429)}
+    "/jobs/{job_id}/clone",
+    status_code=202,
+    response_model=SubmittedJob,
+    responses={**ACCEPTED, **documented(404, 409, 429)},
 )
 def clone_job(
     job_id: JobId,

@@ -8,6 +8,7 @@ from services.domain import pipeline_config
 from services.domain.states import State
 from services.store.models import Attempt
 from tests.api.service import Service, expect_problem
+from tests.zoo import zoo_like
 
 
 def test_attempts_tell_plan_device_times_and_end(service_on_each: Service) -> None:
@@ -78,7 +79,7 @@ def test_the_config_is_what_was_run(service: Service) -> None:
     assert pipeline_config.parse(answer.text).train_config.batch_size == 8
 
 
-NO_PARTS = {"what": None, "why": None, "cost": None}  # of a reason that was kept in one piece
+NO_PARTS = {"what": None, "why": None, "cost": None, "group": None}  # of a reason that was kept in one piece
 
 
 def test_a_diff_names_each_field_with_its_reason(service_on_each: Service) -> None:
@@ -156,3 +157,29 @@ def test_where_no_configuration_was_written_a_diff_tells_what_was_decided(servic
     diff = service.get(f"/v1/jobs/{job}/attempts/2/diff").json()
 
     assert [(change["field"], change["lever"]) for change in diff["changes"]] == [("micro_batch", "micro_batch")]
+
+
+OWN = {"model": None, "image_size": None, "checkpoint": None}
+
+
+def test_an_attempt_is_compared_with_what_was_submitted(service: Service) -> None:
+    sent = zoo_like("efficientdet_d0")
+    job = service.job(state=State.FAILED, attempts=3, **OWN, pipeline_config=pipeline_config.to_text(sent))
+    diff = service.get(f"/v1/jobs/{job}/attempts/3/diff", params={"against": "submitted"}).json()
+    assert (diff["attempt"], diff["against"]) == (3, "submitted")
+    changes = {change["field"]: change for change in diff["changes"]}
+    assert all(change["reason"] and change["group"] != "unexplained" for change in changes.values())
+    run = pipeline_config.parse(service.get(f"/v1/jobs/{job}/attempts/3/config").text)
+    listed = {field for field, change in changes.items() if change["group"] != "unused"}
+    assert listed - {"micro_batch"} == {change.field for change in pipeline_config.compare(sent, run)}
+    # What was decided before the second and the third attempt is told with the third.
+    assert (changes["micro_batch"]["before"], changes["micro_batch"]["after"]) == ("8", "2")
+    assert changes["train_config.use_bfloat16"]["lever"] == "precision"
+    assert changes["train_config.num_steps"]["group"] == "request"
+
+
+def test_a_job_without_a_config_of_its_own_is_compared_with_what_was_asked_for(service: Service) -> None:
+    job = service.job(state=State.FAILED, attempts=1)
+    diff = service.get(f"/v1/jobs/{job}/attempts/1/diff", params={"against": "submitted"}).json()
+    assert {change["group"] for change in diff["changes"]} == {"dataset", "evaluation", "input"}
+    assert service.get(f"/v1/jobs/{job}/attempts/1/diff", params={"against": "nothing"}).status_code == 422

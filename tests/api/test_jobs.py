@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from services.domain import pipeline_config
 from services.domain.states import State
 from tests.api.service import BODY, Service, expect_problem
+from tests.zoo import zoo_like
 
 
 def test_a_job_is_accepted_and_is_where_the_location_says(service_on_each: Service) -> None:
@@ -16,7 +18,7 @@ def test_a_job_is_accepted_and_is_where_the_location_says(service_on_each: Servi
     assert accepted.status_code == 202, accepted.text
     shown = service_on_each.get(accepted.headers["location"])
     assert shown.status_code == 200
-    assert shown.json() == accepted.json()
+    assert {**shown.json(), "config_changes": []} == accepted.json()
     job = shown.json()
     assert job["owner"] == "anna"
     assert job["state"] == "queued"
@@ -373,3 +375,43 @@ def test_an_estimate_tells_the_plan_and_makes_no_job(service_on_each: Service) -
     assert estimate.json()["devices"][0]["fits"] is True
     assert estimate.json()["plan"]["batch_size"] == 8
     assert service_on_each.get("/v1/jobs").json()["items"] == []
+
+
+OWN: dict[str, Any] = {"dataset": "shapes", "pipeline_config": pipeline_config.to_text(zoo_like("efficientdet_d0"))}
+
+
+def test_what_is_changed_in_a_submitted_config_is_in_the_answer_and_in_the_estimate(service: Service) -> None:
+    body = {**OWN, "checkpoint": None}
+    for path, status in (("/v1/estimate", 200), ("/v1/jobs", 202)):
+        answer = service.post(path, json=body)
+        assert answer.status_code == status, answer.text
+        changes = {change["field"]: change for change in answer.json()["config_changes"]}
+        assert changes["train_config.fine_tune_checkpoint"]["reason"] == "training starts from random weights"
+        assert changes["model.ssd.num_classes"]["before"] == "90"
+        assert all(change["reason"] and change["group"] for change in changes.values())
+        assert "fields differ" in answer.json()["summary"]
+    assert service.post("/v1/jobs", json=BODY).json()["config_changes"] == []
+
+
+def test_a_checkpoint_that_is_left_out_is_not_one_that_is_null(service: Service) -> None:
+    for path in ("/v1/jobs", "/v1/estimate"):
+        problem = expect_problem(service.post(path, json=OWN), 422, "invalid")
+        assert [error["field"] for error in problem["errors"]] == ["checkpoint"]
+        assert "POST /v1/checkpoints" in problem["errors"][0]["message"]
+    headers = {"Idempotency-Key": "weights"}
+    submitted = service.post("/v1/jobs", json={**OWN, "checkpoint": None}, headers=headers)
+    assert submitted.status_code == 202
+    assert service.get(f"/v1/jobs/{submitted.json()['id']}/request").json()["checkpoint"] is None
+    again = service.post("/v1/jobs", json={**OWN, "checkpoint": None}, headers=headers)
+    assert again.json() == submitted.json()
+    expect_problem(service.post("/v1/jobs", json=OWN, headers=headers), 409, "key_reused")
+    clone = service.post(f"/v1/jobs/{submitted.json()['id']}/clone", json={"name": "again"})
+    assert clone.status_code == 202, clone.text
+    assert clone.json()["config_changes"] == submitted.json()["config_changes"]
+
+
+def test_a_config_of_endless_blocks_is_refused_at_its_place(service: Service) -> None:
+    problem = expect_problem(
+        service.post("/v1/estimate", json={**OWN, "pipeline_config": "a{" * 100_000}), 422, "invalid"
+    )
+    assert problem["errors"][0]["message"].startswith("line 1, column 66: is nested too deep")

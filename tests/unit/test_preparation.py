@@ -128,7 +128,8 @@ def test_no_path_of_a_users_configuration_is_kept(settings: Settings, model: str
     for place, path in PATHS.items():
         assert place in text
         text = text.replace(place, path, 1)
-    found = prepared(settings, model=None, pipeline_config=text, train=None, image_size=None)
+    request = {"model": None, "pipeline_config": text, "train": None, "image_size": None}
+    found = prepared(settings, **request, checkpoint=None)
     assert found.asked.model == model
     assert "/etc" not in found.base_config
     assert str(settings.home) not in found.base_config

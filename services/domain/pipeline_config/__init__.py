@@ -7,12 +7,15 @@ from services.domain.pipeline_config.apply import apply, plan_of
 from services.domain.pipeline_config.backbone import set_backbone
 from services.domain.pipeline_config.check import check
 from services.domain.pipeline_config.compare import Change, compare
+from services.domain.pipeline_config.differences import Difference, Group, Reason, Story, as_values, differences
 from services.domain.pipeline_config.families import family_of, identify
 from services.domain.pipeline_config.paths import without_paths
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.readers import (
     InputSizes,
+    evaluated_boxes,
     input_sizes,
+    own_boxes,
     set_input_readers,
     size_input_readers,
 )
@@ -31,16 +34,24 @@ __all__ = [
     "Change",
     "Config",
     "ConfigError",
+    "Difference",
+    "Group",
     "InputSizes",
     "Problem",
+    "Reason",
+    "Story",
     "apply",
+    "as_values",
     "check",
     "comments",
     "compare",
+    "differences",
+    "evaluated_boxes",
     "family_of",
     "identify",
     "image_size",
     "input_sizes",
+    "own_boxes",
     "parse",
     "peak_learning_rate",
     "plan_of",

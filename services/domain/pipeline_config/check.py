@@ -161,6 +161,8 @@ def _train(config: Config) -> Iterator[Problem]:
         problem = count_problem(getattr(train, name))
         if problem:
             yield Problem(f"{path}.{name}", problem + ("" if getattr(train, name) else why))
+    if train.max_number_of_boxes < 1:
+        yield Problem(f"{path}.max_number_of_boxes", f"must be at least 1, got {train.max_number_of_boxes}")
     if train.load_all_detection_checkpoint_vars:
         yield Problem(f"{path}.load_all_detection_checkpoint_vars", "is not supported under TF2: remove it")
     kind = train.fine_tune_checkpoint_type
@@ -245,6 +247,8 @@ def _readers(config: Config) -> Iterator[Problem]:
             )
         if reader.HasField("external_input_reader"):
             yield Problem(f"{name}.external_input_reader", "is not supported: use a tf_record_input_reader")
+        if reader.max_number_of_boxes < 1:
+            yield Problem(f"{name}.max_number_of_boxes", f"must be at least 1, got {reader.max_number_of_boxes}")
         if reader.num_additional_channels:
             yield Problem(f"{name}.num_additional_channels", "is not supported: images have three channels")
 

@@ -59,7 +59,7 @@ def _maps(field: Any, before: Any, after: Any, where: str) -> Iterator[Change]:
 def _items(field: Any, old: Any, new: Any, where: str) -> Iterator[Change]:
     if field.message_type is None:
         if old != new:
-            yield Change(where, _write(field, old), _write(field, new))
+            yield Change(where, written(field, old), written(field, new))
         return
     if old is None and new is None:
         return
@@ -86,7 +86,8 @@ def _scalars(field: Any, before: Any, after: Any) -> tuple[Any, Any]:
     return old, new
 
 
-def _write(field: Any, value: Any) -> str | None:
+def written(field: Any, value: Any) -> str | None:
+    """A value as pipeline.config writes it."""
     if value is None:
         return None
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:

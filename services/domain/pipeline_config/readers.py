@@ -11,6 +11,7 @@ _SHUFFLE_SHARE = 0.1  # of host memory; the shuffle buffer holds serialized reco
 _IMAGES_SHARE = 0.25  # of host memory; decoded, resized and padded images on their way to the device
 _LARGEST_SHUFFLE = 10_000  # beyond that order is random enough, and filling the buffer delays the first step
 _MOST_READERS = 8
+_MOST_PADDING = 1_000  # boxes that an image may be padded to for nothing, where its owner wants that
 _MB = 1024 * 1024
 
 
@@ -24,6 +25,15 @@ class InputSizes:
     max_number_of_boxes: int | None  # of ground truth kept per image; None: what the configuration has
 
 
+@dataclass(frozen=True)
+class OwnBoxes:
+    """Boxes of an image that a configuration of the owner's has."""
+
+    train: int
+    evaluation: int
+    is_default: bool  # those of training are not written down, so that nobody has decided on them
+
+
 def size_input_readers(
     *,
     records: int,
@@ -34,13 +44,16 @@ def size_input_readers(
     masks: bool,
     batch: int,
     most_boxes: int | None = None,
+    own_boxes: OwnBoxes | None = None,
 ) -> InputSizes:
     """Sizes that fit. `record_bytes`: of one record, on average; `most_boxes`: in any one image, where known.
 
-    No box is ever cut off to save memory: crowded images mean fewer batches in flight instead.
+    No box is ever cut off to save memory: crowded images mean fewer batches in flight instead. `own_boxes` are kept,
+    but for what masks would be padded to for nothing.
     """
     memory = host_memory_mb * _MB
-    boxes = None if most_boxes is None else max(1, most_boxes)
+    most = None if most_boxes is None else max(1, most_boxes)
+    boxes = most if own_boxes is None else _kept(own_boxes, most, masks)
     batch_bytes = max(1, batch * decoded_bytes(image_size, boxes or MAX_BOXES, masks))
     batches = int(memory * _IMAGES_SHARE / batch_bytes)
     readers = max(1, min(files, _MOST_READERS))
@@ -52,6 +65,31 @@ def size_input_readers(
         # Few records per file and turn, so that several files mix; one file is read through.
         read_block_length=32 if readers == 1 else 8,
         max_number_of_boxes=boxes,
+    )
+
+
+def _kept(own: OwnBoxes, most: int | None, masks: bool) -> int:
+    if most is None or (most > own.train and not own.is_default):
+        return own.train
+    return most if masks else max(min(own.train, _MOST_PADDING), most)
+
+
+def evaluated_boxes(most_boxes: int | None, own: OwnBoxes | None, *, masks: bool) -> int | None:
+    """Boxes of an image that evaluation reads: all that there are, or the metrics would be of something else."""
+    if most_boxes is None:
+        return None
+    return max(1, most_boxes, 0 if masks or own is None else min(own.evaluation, _MOST_PADDING))
+
+
+def own_boxes(config: Config) -> OwnBoxes:
+    """What the configuration itself says; the reader's word goes before that of train_config, as in the OD API."""
+    train, written = config.train_input_reader, [config.train_input_reader, config.train_config]
+    given = [int(part.max_number_of_boxes) for part in written if part.HasField("max_number_of_boxes")]
+    evaluation = config.eval_input_reader[0] if config.eval_input_reader else train
+    return OwnBoxes(
+        train=given[0] if given else int(train.max_number_of_boxes),
+        evaluation=int(evaluation.max_number_of_boxes),
+        is_default=not given,
     )
 
 
@@ -74,11 +112,11 @@ def input_sizes(config: Config) -> InputSizes:
     )
 
 
-def set_input_readers(config: Config, sizes: InputSizes) -> Config:
+def set_input_readers(config: Config, sizes: InputSizes, evaluation_boxes: int | None = None) -> Config:
     """A copy whose readers have these sizes. Evaluation reads in order, so it has no shuffle buffer to set.
 
-    Ground truth is padded to the boxes that the dataset has, whatever the configuration says: fewer would drop
-    some, more would pad (masks: whole images) for nothing. Where that number is not known, the configuration's stays.
+    Ground truth is padded to that number of boxes, in evaluation to `evaluation_boxes` where they are given. Where
+    no number is known, the configuration's stays.
     """
     changed = copied(config)
     train = changed.train_input_reader
@@ -87,16 +125,16 @@ def set_input_readers(config: Config, sizes: InputSizes) -> Config:
     train.read_block_length = sizes.read_block_length
     if sizes.max_number_of_boxes is not None:
         changed.train_config.max_number_of_boxes = sizes.max_number_of_boxes
-    for reader in (train, *changed.eval_input_reader):
-        _size_batches(reader, sizes)
+    _size_batches(train, sizes, sizes.max_number_of_boxes)
     for reader in changed.eval_input_reader:
+        _size_batches(reader, sizes, evaluation_boxes or sizes.max_number_of_boxes)
         reader.num_readers = 1  # more would mix the order of evaluation images from one time to the next
         reader.num_prefetch_batches = 1
     return changed
 
 
-def _size_batches(reader: Any, sizes: InputSizes) -> None:
+def _size_batches(reader: Any, sizes: InputSizes, boxes: int | None) -> None:
     reader.num_parallel_batches = sizes.num_parallel_batches
     reader.num_prefetch_batches = sizes.num_prefetch_batches
-    if sizes.max_number_of_boxes is not None:
-        reader.max_number_of_boxes = sizes.max_number_of_boxes
+    if boxes is not None:
+        reader.max_number_of_boxes = boxes

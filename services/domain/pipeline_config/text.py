@@ -16,7 +16,7 @@ Config: TypeAlias = Any  # object_detection.protos.TrainEvalPipelineConfig, buil
 
 MAX_CHARACTERS = 256 * 1024  # the longest config of the model zoo has 5 thousand
 MAX_DEPTH = 32  # blocks in blocks; the schema's own deepest field has a dozen around it
-MAX_TOKENS = 20_000  # names, values, brackets, comments; the model zoo's longest has 1,500
+MAX_TOKENS = 20_000  # names, values, brackets, comments; the model zoo's longest has 450
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32,
@@ -105,7 +105,9 @@ def _refuse_too_much(text: str) -> None:
     depth = 0
     for count, (kind, token, line, column) in enumerate(tokens(text)):
         if count >= MAX_TOKENS:
-            message = f"has more than {MAX_TOKENS:,} names, values and brackets; the model zoo's have some thousand"
+            message = (
+                f"has more than {MAX_TOKENS:,} names, values and brackets; those of the model zoo have some hundred"
+            )
             raise ConfigError([Problem("", message, line, column)])
         if kind == "mark":
             depth = max(0, depth + (token in "{<[") - (token in "}>]"))

@@ -1,0 +1,224 @@
+"""What differs between a configuration that was submitted and the one that is run, each field with its reason.
+
+The differences come from comparing the two messages, so that none can be left out; the reasons come from a table. A
+difference without a reason would be a fault of the table. It is listed all the same, as unexplained.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from services.domain.pipeline_config.compare import Change, compare, written
+from services.domain.pipeline_config.paths import PATH_FIELDS
+from services.domain.pipeline_config.problems import clipped
+from services.domain.pipeline_config.text import Config
+
+_LONGEST_VALUE = 200  # characters
+_MOST_ITEMS = 12  # of a list; more are counted instead of shown
+
+
+class Group(StrEnum):
+    """Why a field differs, in a word. In the order in which people should read them."""
+
+    MEMORY = "memory"  # a lever was pulled, or a remedy applied
+    REQUEST = "request"  # the request says otherwise beside the configuration
+    CHECKPOINT = "checkpoint"
+    DATASET = "dataset"
+    EVALUATION = "evaluation"
+    INPUT = "input"  # sizes of the input pipeline
+    FILES = "files"
+    UNUSED = "unused"  # kept, but without effect
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True)
+class Reason:
+    group: Group
+    text: str
+    lever: str | None = None
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happened between submitting and running. All by the names of a plan's settings (`steps`, `image_size`…)."""
+
+    decided: Mapping[str, Reason] = field(default_factory=dict)  # by the planner; reader settings by their own path
+    requested: Mapping[str, str] = field(default_factory=dict)  # the request's own words for it, as `train.steps`
+    checkpoint: str | None = None  # the registered one that training starts from
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`after` of an unused field is None: it is in the configuration that is run and changes nothing."""
+
+    field: str
+    before: str | None
+    after: str | None
+    reason: Reason
+
+
+def differences(submitted: Config, run: Config, story: Story) -> list[Difference]:
+    """Every difference, sorted by group; long lists in one entry. Names of files come without their folders."""
+    found = [
+        Difference(change.field, _clipped(change.before), _clipped(_without_folder(change)), reason)
+        for change in _folded(compare(submitted, run))
+        for reason in (explain(change, story),)
+    ]
+    order = list(Group)
+    return sorted([*found, *_unused(run)], key=lambda one: order.index(one.reason.group))
+
+
+def explain(change: Change, story: Story) -> Reason:
+    """Why that field is not as it was submitted."""
+    path = change.field
+    for pattern, setting in _SETTINGS:
+        if not pattern.search(path):
+            continue
+        if setting in story.decided:
+            return story.decided[setting]
+        if setting in story.requested:
+            return Reason(Group.REQUEST, story.requested[setting])
+    if path in story.decided:
+        return story.decided[path]
+    if re.match(r"train_config\.(fine_tune_checkpoint|from_detection_checkpoint)", path):
+        return Reason(Group.CHECKPOINT, _checkpoint(path, story.checkpoint))
+    return next((reason for pattern, reason in _FIXED if pattern.search(path)), _NO_REASON)
+
+
+# Which settings of the plan a field comes from. Of several, the first that was changed counts.
+_SETTINGS: Sequence[tuple[re.Pattern[str], str]] = [
+    (re.compile(pattern), setting)
+    for pattern, setting in (
+        (r"^train_config\.batch_size$", "batch_size"),
+        (r"^train_config\.use_bfloat16$", "precision"),
+        (r"^train_config\.num_steps$", "steps"),
+        (r"^train_config\.optimizer\..*(_steps|\.step)$", "steps"),
+        (r"^train_config\.optimizer\..*(rate|rate_base)$", "learning_rate"),
+        (r"^model\..*\.first_stage_max_proposals$", "proposals"),
+        (r"^model\..*\.second_stage_batch_size$", "second_stage_batch"),
+        (r"^model\.[a-z_]+\.image_resizer\.", "image_size"),
+        (r"^train_config\.data_augmentation_options.*output_size$", "image_size"),
+        (r"^model\.(?!.*\.num_classes$)(?!.*\.image_resizer\.)", "model"),
+        (r"^train_config\.(fine_tune_checkpoint|from_detection_checkpoint)", "start"),
+        (r"^train_config\.(fine_tune_checkpoint|from_detection_checkpoint)", "model"),
+    )
+]
+_READERS = r"^(train_input_reader|eval_input_reader\[(0|\*)\])\."
+_FIXED: Sequence[tuple[re.Pattern[str], Reason]] = [
+    (re.compile(pattern), Reason(group, text))
+    for pattern, group, text in (
+        (rf"{_READERS}(label_map_path|tf_record_input_reader|external_input_reader)", Group.DATASET,
+         "the dataset's own files"),
+        (rf"{_READERS}sample_from_datasets_weights", Group.DATASET, "they weigh files, which are the dataset's"),
+        (r"^eval_input_reader\[0\]$", Group.DATASET, "the dataset's own files"),
+        (r"^eval_input_reader\[(?!0\])", Group.DATASET, "the dataset has one validation set, and it is the first"),
+        (r"\.num_classes$", Group.DATASET, "the dataset's number of classes"),
+        (rf"{_READERS}(load_instance_masks|mask_type)", Group.DATASET,
+         "masks are read where the model learns them, as PNG images"),
+        (r"^eval_input_reader\[(0|\*)\]\.max_number_of_boxes$", Group.EVALUATION,
+         "all boxes of the validation images count, and no image has more"),
+        (r"^train_(config|input_reader)\.max_number_of_boxes$", Group.DATASET,
+         "no image of the dataset has more boxes, and padding to more (with masks: whole images) only takes memory"),
+        (r"^eval_input_reader\[(0|\*)\]\.(shuffle|num_epochs)$", Group.EVALUATION,
+         "each validation image is evaluated once, in order"),
+        (r"^eval_config\.(eval_instance_masks|metrics_set)", Group.EVALUATION, "the model's masks are evaluated too"),
+        (rf"{_READERS}(shuffle_buffer_size|num_readers|num_parallel_batches|num_prefetch_batches|read_block_length)$",
+         Group.INPUT, "sized to the dataset, and to the memory that the host has free when the job starts"),
+        (r"^train_config\.num_steps$", Group.REQUEST, "the length of the learning rate's schedule, as none is given"),
+        (rf"(^|\.)({'|'.join(sorted(PATH_FIELDS))})(\[|\.|$)", Group.FILES,
+         "files and addresses of another machine are never used"),
+    )
+]  # fmt: skip
+_NO_REASON = Reason(Group.UNEXPLAINED, "Downshift changed it and has no reason to give: please report this as a fault")
+
+_TF1 = "the Object Detection API heeds it under TF1 only"
+_QUEUES = dict.fromkeys(("queue_capacity", "min_after_dequeue", "prefetch_size"), _TF1)
+_UNUSED: Mapping[str, Mapping[str, str]] = {
+    "train_config": {
+        **dict.fromkeys(("sync_replicas", "replicas_to_aggregate", "startup_delay_steps"), "one device trains the job"),
+        "keep_checkpoint_every_n_hours": "the newest checkpoints are kept",
+        **dict.fromkeys(("batch_queue_capacity", "num_batch_queue_threads", "prefetch_queue_capacity"), _TF1),
+        **dict.fromkeys(("bias_grad_multiplier", "summarize_gradients"), _TF1),
+    },
+    "eval_config": {
+        "batch_size": "evaluation takes one image at a time",
+        **dict.fromkeys(("num_examples", "max_evals"), "the whole validation set is evaluated"),
+        "eval_interval_secs": "evaluation comes after steps, not seconds: see train.evaluations",
+        "use_moving_averages": "averages are evaluated where the optimizer keeps them (use_moving_average)",
+        "include_metrics_per_category": "results of each class are always computed",
+        **dict.fromkeys(
+            ("num_visualizations", "min_score_threshold", "max_num_boxes_to_visualize", "skip_scores", "skip_labels",
+             "visualize_groundtruth_boxes", "groundtruth_box_visualization_color",
+             "keep_image_id_for_visualization_export", "retain_original_images", "save_graph"),
+            "pictures of results are drawn in one way for all jobs",
+        ),
+    },
+    "train_input_reader": _QUEUES,
+    "eval_input_reader": _QUEUES,
+}  # fmt: skip
+
+
+def _unused(config: Config) -> Iterator[Difference]:
+    for block, reasons in _UNUSED.items():
+        is_repeated = config.DESCRIPTOR.fields_by_name[block].is_repeated
+        message = getattr(config, block)
+        for index, one in enumerate(message if is_repeated else [message]):
+            where = f"{block}[{index}]" if is_repeated else block
+            yield from _unused_of(one, where, reasons)
+
+
+def _unused_of(message: Any, where: str, reasons: Mapping[str, str]) -> Iterator[Difference]:
+    for known, value in message.ListFields():
+        if known.name in reasons and value != known.default_value:
+            reason = Reason(Group.UNUSED, f"has no effect: {reasons[known.name]}")
+            yield Difference(f"{where}.{known.name}", written(known, value), None, reason)
+
+
+def _checkpoint(path: str, name: str | None) -> str:
+    if name is None:
+        return "training starts from random weights"
+    if path.endswith("fine_tune_checkpoint"):
+        return f"the registered checkpoint {name}"
+    return f"{name} is a detector's checkpoint of TF2's form: all its weights that fit are taken"
+
+
+def _folded(changes: Sequence[Change]) -> Iterator[Change]:
+    """Lists with many changes as one: a configuration may name thousands of files."""
+    lists: dict[str, list[Change]] = {}
+    for change in changes:
+        lists.setdefault(re.sub(r"\[\d+\]", "[*]", change.field), []).append(change)
+    for path, items in lists.items():
+        if len(items) <= _MOST_ITEMS:
+            yield from items
+        else:
+            before, after = (sum(getattr(item, side) is not None for item in items) for side in ("before", "after"))
+            yield Change(path, f"{before:,} values", f"{after:,} values" if after else None)
+
+
+def _without_folder(change: Change) -> str | None:
+    """The new value. Folders of this machine are no business of the reader's."""
+    name = re.sub(r"\[[^]]*\]", "", change.field).rpartition(".")[2]
+    if change.after is None or name not in PATH_FIELDS or not change.after.startswith('"/'):
+        return change.after
+    return f'"{change.after.rpartition("/")[2]}'
+
+
+def _clipped(value: str | None) -> str | None:
+    return None if value is None else clipped(value, _LONGEST_VALUE)
+
+
+def as_values(found: Sequence[Difference]) -> list[dict[str, Any]]:
+    """As the API has them."""
+    return [
+        {
+            "field": one.field,
+            "before": one.before,
+            "after": one.after,
+            "group": str(one.reason.group),
+            "reason": one.reason.text,
+            "lever": one.reason.lever,
+        }
+        for one in found
+    ]
