@@ -16,15 +16,18 @@ from services.domain.contract import (
     Outcome,
 )
 from services.domain.pipeline_config import ConfigError
+from services.files import open_regular
 
 __all__ = ["what_is_missing"]
+
+_LARGEST = 16 * 2**20  # bytes
 
 
 def what_is_missing(attempt_dir: Path, outcome: Outcome) -> str | None:
     """What keeps `outcome` from being believed; None where the last checkpoint and the export are there, whole."""
     try:
-        spec = AttemptSpec.from_json((attempt_dir / SPEC_FILE).read_text())
-        steps = pipeline_config.steps_of(pipeline_config.parse((attempt_dir / CONFIG_FILE).read_text()))
+        spec = AttemptSpec.from_json(_text(attempt_dir / SPEC_FILE), passed_over=[])
+        steps = pipeline_config.steps_of(pipeline_config.parse(_text(attempt_dir / CONFIG_FILE)))
     except (OSError, UnicodeDecodeError, ContractError, ConfigError) as error:
         return f"its task cannot be read ({error})"
     if outcome.step < steps or outcome.saved_step != outcome.step:
@@ -41,6 +44,11 @@ def what_is_missing(attempt_dir: Path, outcome: Outcome) -> str | None:
     ):
         return "the exported model is not whole"
     return None
+
+
+def _text(path: Path) -> str:
+    with open_regular(path) as file:
+        return file.read(_LARGEST).decode()
 
 
 def _is_whole(checkpoint: Path) -> bool:

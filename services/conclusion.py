@@ -22,7 +22,7 @@ from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outc
 from services.domain.endings import Diagnosis, Ending, read_ending
 from services.domain.findings import Case
 from services.domain.states import FINAL, State
-from services.files import CHUNK
+from services.files import CHUNK, open_regular
 from services.store import attempts, events, jobs, leases, measurements
 from services.store.engine import Store
 from services.store.models import Attempt, Job
@@ -163,11 +163,11 @@ def _note(
 
 def _outcome(path: Path) -> Outcome | None:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             text = file.read(_MOST_OF_OUTCOME + 1)
         if len(text) > _MOST_OF_OUTCOME:
             raise ContractError(f"the document: more than {_MOST_OF_OUTCOME} bytes")
-        return Outcome.from_json(text.decode())
+        return Outcome.from_json(text.decode(), passed_over=[])
     except FileNotFoundError:
         return None
     except (OSError, ContractError, UnicodeDecodeError) as error:
@@ -177,7 +177,7 @@ def _outcome(path: Path) -> Outcome | None:
 
 def _printed(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb", buffering=0) as file:
+        with open_regular(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_OF_LOG))
             while piece := file.read(CHUNK):
                 yield piece

@@ -4,6 +4,7 @@ Names come from requests. A check before opening would leave a moment for a link
 the way is opened from the one above it, and a link anywhere ends the walk.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import BinaryIO
 
 from services.errors import NotFound
 
-__all__ = ["Entry", "open_below", "read_exactly", "walk_below"]
+__all__ = ["Entry", "open_below", "open_regular", "read_exactly", "walk_below"]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a pipe in the folder would hold the thread until somebody writes to it.
@@ -39,6 +40,16 @@ def open_below(root: Path, name: str) -> BinaryIO:
     except (OSError, ValueError):
         raise NotFound(f"there is no file {name!r}") from None
     return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """For reading, where a trainer could have put something else: a pipe would hold the reader for ever, a device may
+    have no end. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def _walk(root: Path, parts: list[str]) -> int:

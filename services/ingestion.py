@@ -17,6 +17,7 @@ from typing import Any
 from services import probed
 from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, EventKind, bounded_metrics
+from services.files import open_regular
 from services.storable import count, number, storable, text
 from services.store import attempts, events, jobs, leases, metrics
 from services.store.engine import Store, StoreUnavailable
@@ -125,7 +126,7 @@ def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
 def _read_from(path: Path, position: int) -> bytes:
     """Whole lines only: the last one may still be in the writing. A line may be longer than a batch, up to a limit."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(position)
             read = file.read(_BATCH_BYTES)
             if len(read) == _BATCH_BYTES and b"\n" not in read:

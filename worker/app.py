@@ -20,10 +20,12 @@ from services.settings import Settings
 from services.store import devices as device_rows
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
+from services.store.models import Lease
 from services.warm_up import warm_up
-from worker import places, webhooks
+from worker import attempt_processes, places, webhooks
 from worker.devices import DeviceReading, Devices, family, others, parse_devices
 from worker.dispatch import dispatch
+from worker.host import is_alive
 from worker.places import Running
 from worker.reaper import Reaper
 
@@ -103,8 +105,18 @@ class Worker:
     def _trainers(self) -> list[int]:
         with self.store.reading() as session:
             held = leases.of_host(session, self.settings.host)
-        notes = [Running.read(places.attempt_dir(self.settings, lease.job_id, lease.attempt)) for lease in held]
-        return [note.trainer for note in notes if note is not None]
+        return [pid for lease in held for pid in self._trainers_of(lease)]
+
+    def _trainers_of(self, lease: Lease) -> list[int]:
+        try:
+            note = Running.read(places.attempt_dir(self.settings, lease.job_id, lease.attempt))
+            if note is not None and is_alive(note.trainer, note.trainer_started):
+                return [note.trainer]
+            lock = places.job_lock(self.settings, lease.job_id)
+            return [process.pid for process in attempt_processes.of_attempt(lease.token, lock)]
+        except Exception:  # one attempt must not keep the devices from being reported, and the queue waiting
+            _log.exception("job %s, attempt %s: its processes cannot be found", lease.job_id, lease.attempt)
+            return []
 
     def _disk_problem(self) -> str | None:
         self.settings.home.mkdir(parents=True, exist_ok=True)

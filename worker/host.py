@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-__all__ = ["Lock", "boot_id", "die_with_parent", "holders", "is_alive", "is_free", "start_time"]
+__all__ = ["Lock", "boot_id", "die_with_parent", "is_alive", "is_free", "start_time"]
 
 _PR_SET_PDEATHSIG = 1
 
@@ -37,12 +37,12 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self.descriptor = _open(path)
 
-    def take(self, patience_s: float = 0.0) -> bool:
-        """False where somebody else holds it, and goes on holding it."""
+    def take(self, patience_s: float = 0.0, *, shared: bool = False) -> bool:
+        """False where somebody else holds it, and goes on holding it. `shared`: with others who want only to look."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
-                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self.descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
                 if time.monotonic() >= deadline:
@@ -56,22 +56,9 @@ class Lock:
 def is_free(path: Path) -> bool:
     lock = Lock(path)
     try:
-        return lock.take()
+        return lock.take(shared=True)
     finally:
         lock.close()
-
-
-def holders(path: Path, session: int) -> list[int]:
-    """The processes of `session` that have the lock's file open."""
-    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if _holds(folder, path, session)]
-
-
-def _holds(folder: Path, path: Path, session: int) -> bool:
-    try:
-        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-        return int(fields[3]) == session and any(file.samefile(path) for file in (folder / "fd").iterdir())
-    except OSError:  # gone meanwhile, or somebody else's
-        return False
 
 
 def die_with_parent(number: signal.Signals) -> None:

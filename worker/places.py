@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from services.files import open_regular
 from services.settings import Settings
 
 __all__ = [
@@ -27,6 +28,8 @@ ENVIRONMENT_FILE = "environment.json"  # in the attempt directory: what the trai
 _FACTS_FILE = "facts.json"
 _RUNNING_FILE = "supervisor.json"
 _EXIT_FILE = "exit.json"
+_LARGEST = 2**20  # bytes of a note
+_MOST_STATUS = 256
 
 
 def job_dir(settings: Settings, job_id: int) -> Path:
@@ -47,12 +50,15 @@ def device_lock(settings: Settings, key: str) -> Path:
 
 @dataclass(frozen=True)
 class Running:
-    """Who runs an attempt. Start times tell these processes from later ones with the same numbers."""
+    """Who runs an attempt. Start times tell these processes from later ones with the same numbers.
 
-    supervisor: int
-    supervisor_started: int | None
-    trainer: int
-    trainer_started: int | None
+    As read, it may be of another version, or damaged: what is not there is 0 or None, and nobody is alive by that.
+    """
+
+    supervisor: int = 0
+    supervisor_started: int | None = None
+    trainer: int = 0
+    trainer_started: int | None = None
 
     def note(self, folder: Path) -> None:
         _write(folder / _RUNNING_FILE, asdict(self))
@@ -60,7 +66,14 @@ class Running:
     @classmethod
     def read(cls, folder: Path) -> "Running | None":
         values = _read(folder / _RUNNING_FILE)
-        return cls(**values) if values else None
+        if values is None:
+            return None
+        return cls(
+            _number(values.get("supervisor")) or 0,
+            _number(values.get("supervisor_started")),
+            _number(values.get("trainer")) or 0,
+            _number(values.get("trainer_started")),
+        )
 
 
 def note_exit(folder: Path, exit_status: int, killed_because: str | None) -> None:
@@ -69,8 +82,11 @@ def note_exit(folder: Path, exit_status: int, killed_because: str | None) -> Non
 
 
 def read_exit(folder: Path) -> tuple[int | None, str | None]:
+    """None for what is not there, or is none."""
     values = _read(folder / _EXIT_FILE) or {}
-    return values.get("exit_status"), values.get("killed_because")
+    status, because = values.get("exit_status"), values.get("killed_because")
+    known = isinstance(status, int) and not isinstance(status, bool) and -_MOST_STATUS <= status < _MOST_STATUS
+    return (status if known else None), (because if isinstance(because, str) else None)
 
 
 def note_facts(folder: Path, facts: dict[str, Any]) -> None:
@@ -96,7 +112,13 @@ def _write(path: Path, values: dict[str, Any]) -> None:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    with contextlib.suppress(OSError, ValueError):
-        values = json.loads(path.read_text())
+    """None for what is not there, or is not what anybody of us writes."""
+    with contextlib.suppress(OSError, ValueError, RecursionError), open_regular(path) as file:
+        values = json.loads(file.read(_LARGEST))
         return values if isinstance(values, dict) else None
     return None
+
+
+def _number(value: Any) -> int | None:
+    """Of a process, or of a moment: above 0, and no larger than the kernel's own."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63 else None

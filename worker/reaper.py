@@ -1,17 +1,16 @@
 """Looking after attempts whose supervisor is gone. Nothing is concluded while anything of the attempt lives."""
 
-import contextlib
 import datetime
 import logging
-import os
-import signal
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from services import conclusion
 from services.clock import utc_now
 from services.conclusion import Left
+from services.domain.contract import EVENTS_FILE, OUTCOME_FILE
 from services.domain.endings import Diagnosis, Ending
 from services.facts import Facts
 from services.queue import wake_workers
@@ -19,8 +18,9 @@ from services.settings import Settings
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
-from worker import places
-from worker.host import boot_id, holders, is_alive, is_free
+from worker import attempt_processes, places
+from worker.attempt_processes import Process, is_supervisor, supervisor_of
+from worker.host import boot_id, is_alive, is_free
 from worker.places import Running
 from worker.supervision import take_in_and_conclude
 from worker.witness import facts_left
@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 class _Orphan:
     lease: Lease
     folder: Path
-    running: Running | None
     rebooted: bool
 
 
@@ -49,69 +48,58 @@ class Reaper:
         """One look; returns how many attempts were concluded."""
         with self._store.reading() as session:
             held = list(leases.of_host(session, self._settings.host))
-        orphans = [orphan for lease in held if (orphan := self._orphan(lease)) is not None]
-        self._found_at = {
-            token: at for token, at in self._found_at.items() if token in {o.lease.token for o in orphans}
-        }
-        reaped = sum(self._try(orphan) for orphan in orphans)
+        self._found_at = {token: at for token, at in self._found_at.items() if token in {o.token for o in held}}
+        reaped = sum(self._try(lease) for lease in held)
         if reaped:
             wake_workers(self._settings)
         return reaped
 
-    def _orphan(self, lease: Lease) -> _Orphan | None:
-        folder = places.attempt_dir(self._settings, lease.job_id, lease.attempt)
-        running = Running.read(folder)
-        rebooted = lease.boot_id != boot_id()
-        if not rebooted:
-            if running is None and utc_now() - lease.created_at < datetime.timedelta(seconds=_STARTING_S):
-                return None
-            # Stopped or cut off from the database is not dead: it holds its locks, and will be heard of.
-            if running is not None and is_alive(running.supervisor, running.supervisor_started):
-                return None
-        return _Orphan(lease, folder, running, rebooted)
-
-    def _try(self, orphan: _Orphan) -> bool:
+    def _try(self, lease: Lease) -> bool:
         """One that cannot be looked after must not keep the others, and the queue, waiting."""
         try:
-            return self._look_after(orphan)
+            orphan = self._orphan(lease)
+            return orphan is not None and self._look_after(orphan)
         except StoreUnavailable:
             raise
         except Exception:
-            _log.exception("job %s, attempt %s cannot be concluded", orphan.lease.job_id, orphan.lease.attempt)
+            _log.exception("job %s, attempt %s cannot be looked after", lease.job_id, lease.attempt)
             return False
+
+    def _orphan(self, lease: Lease) -> _Orphan | None:
+        folder = places.attempt_dir(self._settings, lease.job_id, lease.attempt)
+        rebooted = lease.boot_id != boot_id()
+        if not rebooted:
+            running = Running.read(folder)
+            if running is None and utc_now() - lease.created_at < datetime.timedelta(seconds=_STARTING_S):
+                return None
+            # Stopped or cut off from the database is not dead: it holds its locks, and will be heard of.
+            if _is_supervised(lease, running):
+                return None
+        return _Orphan(lease, folder, rebooted)
 
     def _look_after(self, orphan: _Orphan) -> bool:
         """Conclude, once nothing of it lives any more; True where this was the time."""
-        lease, running = orphan.lease, orphan.running
-        if running and not orphan.rebooted and is_alive(running.trainer, running.trainer_started):
-            self._end_trainer(lease, running.trainer)
+        lease, lock = orphan.lease, places.job_lock(self._settings, orphan.lease.job_id)
+        living = [] if orphan.rebooted else attempt_processes.of_attempt(lease.token, lock)
+        if living:
+            self._end(lease, living)
             return False
-        lock = places.job_lock(self._settings, lease.job_id)
         if not is_free(lock):
-            if running and not orphan.rebooted:
-                self._end_rest(lease, running.trainer, lock)
             return False
         _log.warning("job %s, attempt %s: its supervisor is gone", lease.job_id, lease.attempt)
         return self._conclude(orphan)
 
-    def _end_trainer(self, lease: Lease, pid: int) -> None:
-        """The kernel told it to stop when its supervisor died. It has its time to save, and no more."""
+    def _end(self, lease: Lease, living: Sequence[Process]) -> None:
+        """The kernel told the trainer to stop when its supervisor died. It has its time to save, and no more."""
         found_at = self._found_at.setdefault(lease.token, time.monotonic())
         if time.monotonic() - found_at > self._settings.stop_grace_s:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-
-    def _end_rest(self, lease: Lease, session: int, lock: Path) -> None:
-        """What a dead trainer has started, and holds its lock. Of its own session: nobody else is signalled."""
-        found_at = self._found_at.setdefault(lease.token, time.monotonic())
-        if time.monotonic() - found_at > self._settings.stop_grace_s:
-            for pid in holders(lock, session):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            for process in living:
+                _log.warning("job %s, attempt %s: ends process %s", lease.job_id, lease.attempt, process.pid)
+                attempt_processes.kill(process)
 
     def _conclude(self, orphan: _Orphan) -> bool:
         lease = orphan.lease
-        if orphan.running is None:
+        if not _has_begun(orphan.folder):
             ending = Ending(Diagnosis.INTERRUPTED, "the worker was lost before training began", None)
             left = Left(None, None, ending)
             return conclusion.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
@@ -128,3 +116,16 @@ class Reaper:
             rebooted=orphan.rebooted,
         )
         return concluded is not None
+
+
+def _is_supervised(lease: Lease, running: Running | None) -> bool:
+    """By the supervisor of the note, or by one that the note does not tell of."""
+    noted = running is not None and is_alive(running.supervisor, running.supervisor_started)
+    if running is not None and noted and is_supervisor(running.supervisor, lease.job_id, lease.attempt):
+        return True
+    return supervisor_of(lease.token) is not None
+
+
+def _has_begun(folder: Path) -> bool:
+    """Whether there was ever a trainer: by its supervisor's note, or by what the trainer has left itself."""
+    return Running.read(folder) is not None or any((folder / name).exists() for name in (EVENTS_FILE, OUTCOME_FILE))

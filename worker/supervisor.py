@@ -14,6 +14,7 @@ from pathlib import Path
 
 from services.settings import PREFIX, Settings
 from worker import places
+from worker.attempt_processes import MARK, mark_of
 from worker.host import Lock, die_with_parent, start_time
 
 __all__ = ["LOG_FILE", "main"]
@@ -38,7 +39,7 @@ def main() -> int:
     if not all(lock.take(_LOCK_PATIENCE_S) for lock in locks):
         print(f"job {options.job} or {options.device} is still held by another process; not started", file=sys.stderr)
         return EXIT_LOCKED
-    trainer = start_trainer(settings, folder, [lock.descriptor for lock in locks])
+    trainer = start_trainer(settings, folder, options.token, [lock.descriptor for lock in locks])
     started = datetime.datetime.now(datetime.UTC)
     places.Running(os.getpid(), start_time(os.getpid()), trainer.pid, start_time(trainer.pid)).note(folder)
     from worker.supervision import Supervision
@@ -46,10 +47,11 @@ def main() -> int:
     return Supervision(settings, options.job, options.attempt, options.token, folder, trainer, started, locks).run()
 
 
-def start_trainer(settings: Settings, folder: Path, inherited: list[int]) -> "subprocess.Popen[bytes]":
+def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[int]) -> "subprocess.Popen[bytes]":
     """In a session of its own, without our settings: they hold the addresses of database and broker."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environment |= json.loads((folder / places.ENVIRONMENT_FILE).read_text())
+    environment[MARK] = mark_of(token)
     with (folder / _TRAIN_LOG).open("ab") as log:
         return subprocess.Popen(
             [*settings.trainer_command, str(folder)],

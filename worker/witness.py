@@ -10,6 +10,7 @@ from typing import Any
 
 from services.domain.contract import SPEC_FILE, AttemptSpec, ContractError, DeviceKind
 from services.facts import Facts
+from services.storable import count
 from worker import places
 from worker.devices.company import Company
 from worker.devices.oom_kills import OomKills, kills_since
@@ -68,19 +69,23 @@ def facts_left(folder: Path) -> Facts:
 
 
 def _facts(seen: Mapping[str, Any]) -> Facts:
+    """What is of another kind than we write counts as not seen."""
+    others, before = seen.get("others"), seen.get("oom_kills_before")
+    counted = before.items() if isinstance(before, dict) else ()
     return Facts(
-        held_by_others=seen.get("held_by_others"),
-        others=tuple(seen.get("others") or ()),
-        oom_kills=kills_since(seen.get("oom_kills_before") or {}),
+        held_by_others=count(seen.get("held_by_others")),
+        others=tuple(one for one in others if isinstance(one, dict)) if isinstance(others, list) else (),
+        oom_kills=kills_since({file: number for file, number in counted if count(number) is not None}),
     )
 
 
 def _company(folder: Path, trainer: int) -> Company | None:
     """Of an attempt on a GPU: by the card that it was given."""
     try:
-        device = AttemptSpec.from_json((folder / SPEC_FILE).read_text()).device
+        device = AttemptSpec.from_json((folder / SPEC_FILE).read_text(), passed_over=[]).device
     except (OSError, ContractError, UnicodeDecodeError):
         return None
     if device.kind is not DeviceKind.GPU:
         return None
-    return Company(device.gpu, places.read_environment(folder).get("CUDA_VISIBLE_DEVICES"), trainer)
+    visible = places.read_environment(folder).get("CUDA_VISIBLE_DEVICES")
+    return Company(device.gpu, visible if isinstance(visible, str) else None, trainer)

@@ -1,7 +1,8 @@
 """What the supervisor and the trainer agree on: the attempt directory's files, the spec, events and endings.
 
 The trainer knows these files and nothing else of Downshift. Everything here is plain data that survives a
-round trip through JSON; `from_json` refuses what it does not understand and names the field.
+round trip through JSON; `from_json` refuses what it does not understand and names the field. Who reads what another
+version may have written gives a list, `passed_over`: fields that this version does not know are named there instead.
 """
 
 import dataclasses
@@ -184,8 +185,8 @@ class AttemptSpec:
         return json.dumps(dataclasses.asdict(self), indent=1)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        value: Self = _document(cls, text)
+    def from_json(cls, text: str, passed_over: list[str] | None = None) -> Self:
+        value: Self = _document(cls, text, passed_over)
         return value
 
 
@@ -221,8 +222,8 @@ class Outcome:
         return json.dumps(dataclasses.asdict(self), indent=1)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        value: Self = _document(cls, text)
+    def from_json(cls, text: str, passed_over: list[str] | None = None) -> Self:
+        value: Self = _document(cls, text, passed_over)
         return value
 
 
@@ -238,9 +239,9 @@ def resumed_step(step: int, batch_before: int, batch: int) -> int:
     return round(step * batch_before / batch)
 
 
-def _document(kind: Any, text: str) -> Any:
+def _document(kind: Any, text: str, passed_over: list[str] | None) -> Any:
     try:
-        return _read(kind, _parse(text), "")
+        return _read(kind, _parse(text), "", passed_over)
     except RecursionError:  # of the parser, or of the repr of what it read
         raise ContractError("the document: is nested too deeply") from None
 
@@ -252,16 +253,22 @@ def _parse(text: str) -> Any:
         raise ContractError(f"not JSON: {error}") from None
 
 
-def _read(kind: Any, value: Any, where: str) -> Any:
+def _read(kind: Any, value: Any, where: str, passed_over: list[str] | None) -> Any:
     """`value` as `kind`, strictly: unknown fields, missing fields and wrong types are named with their path."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         if not isinstance(value, dict):
             raise ContractError(f"{where or 'the document'}: expected an object, got {type(value).__name__}")
         hints = typing.get_type_hints(kind)
         unknown = sorted(set(value) - set(hints))
-        if unknown:
+        if unknown and passed_over is None:
             raise ContractError(f"{_join(where, unknown[0])}: no such field")
-        given = {name: _read(hints[name], item, _join(where, name)) for name, item in value.items()}
+        if passed_over is not None:
+            passed_over += [_join(where, name) for name in unknown]
+        given = {
+            name: _read(hints[name], item, _join(where, name), passed_over)
+            for name, item in value.items()
+            if name in hints
+        }
         missing = [f.name for f in dataclasses.fields(kind) if f.name not in given and _is_required(f)]
         if missing:
             raise ContractError(f"{_join(where, missing[0])}: is missing")
@@ -278,14 +285,14 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         item_kind, _ = typing.get_args(kind)
         if not isinstance(value, list):
             raise ContractError(f"{where}: expected a list, got {type(value).__name__}")
-        return tuple(_read(item_kind, item, f"{where}[{number}]") for number, item in enumerate(value))
+        return tuple(_read(item_kind, item, f"{where}[{number}]", passed_over) for number, item in enumerate(value))
     if typing.get_origin(kind) is dict:
         _, item_kind = typing.get_args(kind)
         if not isinstance(value, dict):
             raise ContractError(f"{where}: expected an object, got {type(value).__name__}")
-        return {key: _read(item_kind, item, _join(where, key)) for key, item in value.items()}
+        return {key: _read(item_kind, item, _join(where, key), passed_over) for key, item in value.items()}
     if isinstance(kind, types.UnionType):
-        return None if value is None else _read(typing.get_args(kind)[0], value, where)
+        return None if value is None else _read(typing.get_args(kind)[0], value, where, passed_over)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         try:
             return float(value)

@@ -1,6 +1,8 @@
 """The end of an attempt: what becomes of its job, once, whoever tells of it."""
 
+import json
 import math
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,19 @@ def test_an_outcome_that_cannot_be_read_is_none(tmp_path: Path, text: bytes) -> 
     (tmp_path / "outcome.json").write_bytes(text)
     assert conclusion.read_left(tmp_path, 0).outcome is None
     assert conclusion.read_left(tmp_path, 0).ending.diagnosis is Diagnosis.BUG
+
+
+def test_an_outcome_of_another_version_is_read(tmp_path: Path) -> None:
+    said = {"reason": "completed", "message": "done", "of_a_later_version": {"a": 1}}
+    (tmp_path / "outcome.json").write_text(json.dumps(said))
+    assert conclusion.read_left(tmp_path, 0).ending.diagnosis is Diagnosis.COMPLETED
+
+
+def test_pipes_in_place_of_files_hold_nobody_up(tmp_path: Path) -> None:
+    for name in ("outcome.json", "train.log", "events.jsonl", "attempt.json"):
+        os.mkfifo(tmp_path / name)
+    assert conclusion.read_left(tmp_path, 1).ending.diagnosis is Diagnosis.BUG
+    assert ingestion._read_from(tmp_path / "events.jsonl", 0) == b""
 
 
 def test_a_log_of_any_length_is_read_as_a_whole(tmp_path: Path) -> None:

@@ -44,6 +44,17 @@ def test_a_spec_may_leave_out_whatever_has_a_default() -> None:
     assert spec == AttemptSpec(job_dir="/jobs/1", architecture="x", device=Device(memory_limit_mb=1500))
 
 
+def test_a_reader_of_what_another_version_wrote_passes_over_the_fields_that_it_does_not_know() -> None:
+    passed_over: list[str] = []
+    text = changed(colour="red", device={"kind": "cpu", "cores": 2, "memory_limit_mb": 5})
+    spec = AttemptSpec.from_json(text, passed_over)
+    assert (passed_over, spec.device, spec.seed) == (["colour", "device.cores"], Device(memory_limit_mb=5), SPEC.seed)
+    said = json.loads(OUTCOME.to_json()) | {"of_a_later_version": [1]}
+    assert Outcome.from_json(json.dumps(said), []) == OUTCOME
+    with pytest.raises(ContractError, match="of_a_later_version: no such field"):
+        Outcome.from_json(json.dumps(said))
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from services.files import open_regular
 from worker.devices.host_memory import groups
 
 __all__ = ["OomKills", "kills_since"]
+
+_LARGEST = 2**20  # bytes: the names of the files come from a note that a trainer could have written
 
 
 class OomKills:
@@ -45,7 +48,8 @@ def kills_since(before: Mapping[str, int]) -> int | None:
 
 def _count(file: Path) -> int | None:
     try:
-        lines = file.read_text().splitlines()
+        with open_regular(file) as opened:
+            lines = opened.read(_LARGEST).decode(errors="replace").splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
     except (OSError, ValueError, IndexError):
         return None

@@ -76,11 +76,19 @@ class Session:
 
     def _spec(self) -> AttemptSpec:
         try:
-            return AttemptSpec.from_json((self.attempt_dir / SPEC_FILE).read_text())
+            return self._read_spec()
         except (OSError, UnicodeDecodeError) as error:
             raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE} cannot be read: {error}") from None
         except ContractError as error:
             raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE}: {error}") from None
+
+    def _read_spec(self) -> AttemptSpec:
+        """One of a newer worker may have fields that are not known here: an upgrade must not fail its jobs."""
+        unknown: list[str] = []
+        spec = AttemptSpec.from_json((self.attempt_dir / SPEC_FILE).read_text(), passed_over=unknown)
+        if unknown:
+            self.reporter.warning(f"{SPEC_FILE}: no such field, passed over: {', '.join(unknown)}"[:500])
+        return spec
 
     def end(self, ending: Ending) -> bool:
         """Write the outcome; False where the other thread (main, or the stop request's) was first."""

@@ -1,0 +1,122 @@
+"""The processes of an attempt, found by what the kernel knows of them. Notes on disk may be missing or wrong.
+
+A trainer and all that it starts inherit a mark in their environment; most of them hold the job's lock as well. A
+process is signalled only while it has one of the two, or is of the session of one that has, and belongs to this user.
+"""
+
+import contextlib
+import hashlib
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.host import start_time
+
+__all__ = ["MARK", "Process", "is_supervisor", "kill", "mark_of", "of_attempt", "supervisor_of"]
+
+MARK = "TRAINER_OF_DOWNSHIFT"  # not one of our settings: a trainer has none of those
+_SUPERVISOR = "worker.supervisor"
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """The start time tells it from a later one with the same number."""
+
+    pid: int
+    started: int
+
+
+def mark_of(token: str) -> str:
+    """What the processes of the attempt with this lease have in their environment. It does not give the token away."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def of_attempt(token: str, lock: Path) -> list[Process]:
+    """The living processes of a trainer: those with its mark, those that hold the job's lock, and their sessions."""
+    ours = [process for process in _ours() if process.pid != os.getpid() and not _is_any_supervisor(process.pid)]
+    found = {process for process in ours if _has_mark(process.pid, token) or _holds(process.pid, lock)}
+    leaders = {process.pid for process in found if _session(process.pid) == process.pid}
+    found |= {process for process in ours if _session(process.pid) in leaders}
+    return sorted(found, key=lambda process: process.pid)
+
+
+def supervisor_of(token: str) -> Process | None:
+    """The supervisor that was started with this lease, if it lives."""
+    return next((process for process in _ours() if token in _supervisor_arguments(process.pid)), None)
+
+
+def is_supervisor(pid: int, job_id: int, number: int) -> bool:
+    """Whether this process is a supervisor of this attempt."""
+    return _supervisor_arguments(pid)[:2] == [str(job_id), str(number)]
+
+
+def kill(process: Process) -> None:
+    """End this very process, and no later one that has got its number."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            if start_time(process.pid) == process.started:
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        finally:
+            os.close(descriptor)
+
+
+def _ours() -> Iterator[Process]:
+    """The living processes of this user."""
+    for folder in _PROC.glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            started = start_time(int(folder.name))
+            if started is not None and folder.stat().st_uid == os.geteuid():
+                yield Process(int(folder.name), started)
+
+
+def _has_mark(pid: int, token: str) -> bool:
+    try:
+        environment = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return f"{MARK}={mark_of(token)}".encode() in environment
+
+
+def _holds(pid: int, lock: Path) -> bool:
+    """Whether it has the file open with the exclusive lock on it. To have it open is not enough: others look at it."""
+    folder = _PROC / str(pid)
+    try:
+        files = [file.name for file in (folder / "fd").iterdir() if _is_same(file, lock)]
+        told = [(folder / "fdinfo" / name).read_text() for name in files]
+    except OSError:  # gone meanwhile
+        return False
+    locks = [line.split() for text in told for line in text.splitlines() if line.startswith("lock:")]
+    return any("FLOCK" in words and "WRITE" in words for words in locks)
+
+
+def _is_same(file: Path, lock: Path) -> bool:
+    try:
+        return file.samefile(lock)
+    except OSError:
+        return False
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
+
+
+def _is_any_supervisor(pid: int) -> bool:
+    return bool(_supervisor_arguments(pid))
+
+
+def _supervisor_arguments(pid: int) -> list[str]:
+    """What `python -m worker.supervisor` was given; [] for any other process."""
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+    if words[1:3] != ["-m", _SUPERVISOR]:
+        return []
+    return words[3:]
