@@ -70,7 +70,7 @@ test-slow: $(STAMP) ## the tests that take minutes each
 	$(PY) -m pytest -m slow $(ARGS)
 
 .PHONY: faults
-faults: $(STAMP) ## faults at random, N trials (N=300 takes about an hour); SEED=7 begins elsewhere
+faults: $(STAMP) ## faults at random, N trials on each database (N=150 takes about an hour); SEED=7 begins elsewhere
 	FAULTS=$(or $(N),100) FAULTS_SEED=$(or $(SEED),1) $(PY) -m pytest tests/faults/test_chaos.py $(ARGS)
 
 .PHONY: format

@@ -1,22 +1,28 @@
 """Faults at random, from a seed: whatever happens, every job ends once and no two trainers meet.
 
-FAULTS=300 (or `make faults N=300`) tries as many; FAULTS_SEED begins elsewhere.
+FAULTS=300 (or `make faults N=300`) tries as many on each database; FAULTS_SEED begins elsewhere, FAULTS_REPORT names a
+file for what was done.
 """
 
 import contextlib
+import json
 import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from services import lifecycle
 from services.domain.states import FINAL, State, WrongState
 from services.errors import Conflict
+from services.store.models import Attempt, Job
 from tests.faults.house import House, wait
-from worker.host import is_alive
+from worker import reaper
+from worker.host import is_alive, start_time
 from worker.places import Running
 
 MakeHouse = Callable[..., House]
@@ -34,12 +40,14 @@ class Trial:
         self.chance = random.Random(seed)
         self.jobs = [
             house.submit(
-                train={"steps": self.chance.randint(2, 6), "batch_size": 4}, priority=self.chance.randint(-2, 0)
+                train={"steps": self.chance.choice([2, 6, 25]), "batch_size": 4}, priority=self.chance.randint(-2, 0)
             )
             for _ in range(4)
         ]
         self.stopped: list[tuple[int, int | None]] = []
         self.done: list[str] = []
+        self.lost: list[tuple[int, int | None]] = []  # processes that no note tells of any more
+        self.killed: Counter[int] = Counter()  # times that supervisor and trainer of a job were killed at once
 
     def trouble(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -51,6 +59,11 @@ class Trial:
             self.restart_worker,
             self.look_twice,
             self.pause_and_resume,
+            self.kill_both,
+            self.kill_both_again,
+            self.kill_after_completion,
+            self.lose_note,
+            self.garble_note,
         ]
         while time.monotonic() < deadline:
             self.chance.choice(faults)()
@@ -58,10 +71,15 @@ class Trial:
         while self.stopped:
             self.let_go_on()
 
-    def running(self) -> list[Running]:
+    def notes(self) -> list[tuple[Path, Running]]:
+        """Of the attempts whose supervisors live, by the folder."""
         folders = self.house.settings.jobs_dir.glob("*/attempt-*")
-        found = [note for note in map(Running.read, folders) if note is not None]
-        return [note for note in found if is_alive(note.supervisor, note.supervisor_started)]
+        found = [(folder, note) for folder in folders if (note := Running.read(folder)) is not None]
+        alive = [(folder, note) for folder, note in found if is_alive(note.supervisor, note.supervisor_started)]
+        return [(folder, note) for folder, note in alive if note.supervisor != os.getpid()]  # that one is garbled
+
+    def running(self) -> list[Running]:
+        return [note for _, note in self.notes()]
 
     def kill_supervisor(self) -> None:
         for note in self.running()[:1]:
@@ -71,6 +89,70 @@ class Trial:
         for note in self.running()[-1:]:
             if is_alive(note.trainer, note.trainer_started):
                 self.signal(note.trainer, signal.SIGKILL)
+
+    def kill_both(self) -> None:
+        """As the end of a container does, so that neither sees the end of the other."""
+        for folder, note in self.notes()[:1]:
+            self.end_attempt(folder, note)
+
+    def kill_both_again(self) -> None:
+        """A second time in the life of a job that has gone on since."""
+        again = [(folder, note) for folder, note in self.notes() if self.killed[int(folder.parent.name)]]
+        for folder, note in again[:1]:
+            self.end_attempt(folder, note)
+
+    def end_attempt(self, folder: Path, note: Running) -> None:
+        self.signal(note.supervisor, signal.SIGSTOP)
+        if is_alive(note.trainer, note.trainer_started):
+            self.signal(note.trainer, signal.SIGKILL)
+        self.signal(note.supervisor, signal.SIGKILL)
+        self.killed[int(folder.parent.name)] += 1
+        self.did(f"double kill {self.killed[int(folder.parent.name)]} of one job")
+
+    def kill_after_completion(self) -> None:
+        """Its supervisor sees nothing of the last steps, the outcome and the end."""
+        for folder, note in self.notes()[-1:]:
+            self.signal(note.supervisor, signal.SIGSTOP)
+            deadline = time.monotonic() + 2.0
+            while time.monotonic() < deadline and is_alive(note.trainer, note.trainer_started):
+                wait(0.05)
+            if is_alive(note.trainer, note.trainer_started):
+                self.signal(note.supervisor, signal.SIGCONT)
+            else:
+                self.did("death unseen" + (" after an outcome" if (folder / "outcome.json").exists() else ""))
+                self.signal(note.supervisor, signal.SIGKILL)
+
+    def lose_note(self) -> None:
+        """With the supervisor alive, or dead a moment later."""
+        for folder, note in self.notes()[:1]:
+            (folder / "supervisor.json").unlink(missing_ok=True)
+            self.did("note lost")
+            self.lost.append((note.supervisor, note.supervisor_started))
+            self.lost.append((note.trainer, note.trainer_started))
+            if self.chance.random() < 0.5:
+                self.signal(note.supervisor, signal.SIGKILL)
+
+    def garble_note(self) -> None:
+        mine = {"supervisor": os.getpid(), "supervisor_started": start_time(os.getpid())}
+        for folder, note in self.notes()[-1:]:
+            garbled = self.chance.choice(
+                [
+                    {**vars(note), "of_a_later_version": 1},
+                    {"trainer": note.trainer},
+                    {**mine, "trainer": os.getpid(), "trainer_started": start_time(os.getpid())},
+                    {"supervisor": 0, "trainer": -1},
+                    [vars(note)],
+                ]
+            )
+            (folder / "supervisor.json").write_text(json.dumps(garbled))
+            self.did("note garbled")
+            self.lost.append((note.supervisor, note.supervisor_started))
+            self.lost.append((note.trainer, note.trainer_started))
+            if self.chance.random() < 0.5:
+                self.signal(note.supervisor, signal.SIGKILL)
+
+    def did(self, what: str) -> None:
+        self.done.append(what)
 
     def stop_supervisor(self) -> None:
         for note in self.running()[:1]:
@@ -84,15 +166,18 @@ class Trial:
                 self.signal(pid, signal.SIGCONT)
 
     def restart_worker(self) -> None:
+        self.did("worker restarted")
         self.house.rest()
         self.house.work()
 
     def look_twice(self) -> None:
         """As a wake-up that comes while the regular look is under way."""
+        self.did("second look")
         self.house.worker.dispatch()
 
     def pause_and_resume(self) -> None:
         job_id = self.chance.choice(self.jobs)
+        self.did("pause or resume")
         with contextlib.suppress(WrongState, Conflict):
             if self.house.job(job_id).state == State.PAUSED:
                 lifecycle.resume(self.house.store, self.house.settings, self.house.owner, job_id)
@@ -117,13 +202,33 @@ class Trial:
             wait(0.1)
 
 
-@pytest.mark.timeout(0 if TRIALS > 5 else 300)
-def test_whatever_goes_wrong_every_job_ends_once_and_no_two_trainers_meet(make_house: MakeHouse) -> None:
-    house = make_house(devices="cpu:1000,cpu:1001", pause_grace_s=1.0, lease_s=1.0)
+@pytest.mark.timeout(0 if TRIALS > 5 else 600)
+def test_whatever_goes_wrong_every_job_ends_once_and_no_two_trainers_meet(
+    make_house_on_both: MakeHouse, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(reaper, "_STARTING_S", 3.0)  # a claim without a note is looked after within a trial
+    house = make_house_on_both(devices="cpu:1000,cpu:1001", pause_grace_s=1.0, lease_s=1.0)
     house.behave(step_s=0.1)
     house.work()
-    for seed in range(SEED, SEED + TRIALS):
+    done: Counter[str] = Counter()
+    for number, seed in enumerate(range(SEED, SEED + TRIALS), 1):
         trial = Trial(house, seed)
         trial.trouble(seconds=4.0)
         trial.end()
         house.check()
+        house.until(f"the death of {trial.lost}", lambda t=trial: not any(is_alive(*one) for one in t.lost))
+        done.update(what.split(" ")[0] if what.startswith("SIG") else what for what in trial.done)
+        report(house, request.node.name, number, done)
+
+
+def report(house: House, name: str, rounds: int, done: Counter[str]) -> None:
+    """What was tried so far, and how all jobs ended."""
+    path = os.environ.get("FAULTS_REPORT")
+    if not path:
+        return
+    with house.store.reading() as session:
+        states = Counter(state for (state,) in session.query(Job.state))
+        ends = Counter(diagnosis for (diagnosis,) in session.query(Attempt.diagnosis))
+        unseen = session.query(Attempt).filter_by(diagnosis="completed", exit_status=None).count()
+    told = {"rounds": rounds, "faults": dict(done), "jobs": dict(states), "attempts": dict(ends)}
+    Path(f"{path}.{name}.json").write_text(json.dumps({**told, "completed unseen": unseen}, indent=1))
