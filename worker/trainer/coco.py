@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from pycocotools.coco import COCO
-from pycocotools.cocoeval import COCOeval
+from pycocotools.cocoeval import COCOeval, Params
 
 _AT_ONCE = 100  # categories
 # The OD API's name of each figure: precision or recall, its overlap (None: the mean over all), area, most detections.
@@ -31,6 +31,7 @@ _FIGURES: dict[str, tuple[str, float | None, str, int]] = {
     "Recall/AR@100 (large)": ("recall", None, "large", 100),
 }
 _MAIN = "Precision/mAP"
+_PARAMS = Params()
 
 Annotations = Sequence[dict[str, Any]]
 
@@ -57,7 +58,7 @@ def figures(
         if all_of_each:
             found |= {f"{name} ByCategory/{names[category]}": value for name, value in of_one.items()}
     for group, members in (super_categories or {}).items():
-        of_members = [of_one[_MAIN] for category, of_one in of_each.items() if names[category] in members]
+        of_members = [of_one[_MAIN] for one, of_one in of_each.items() if names[one] in members and _MAIN in of_one]
         found[f"PerformanceBySuperCategory/{group}"] = _mean(of_members)
     return {name: value for name, value in found.items() if value is not None}
 
@@ -69,14 +70,22 @@ def _mean(values: list[float]) -> float | None:
 def _of_each_category(iou_type: str, truths: Annotations, detections: Annotations) -> dict[int, dict[str, float]]:
     """Of the categories that have an object: COCO leaves the others out, whatever was detected of them."""
     truths_of, detections_of = _by_category(truths), _by_category(detections)
-    found: dict[int, dict[str, float]] = {}
-    chosen = sorted(truths_of)
+    found = {category: _undetected(mine) for category, mine in truths_of.items() if category not in detections_of}
+    chosen = sorted(truths_of.keys() & detections_of.keys())
     for start in range(0, len(chosen), _AT_ONCE):
         some = chosen[start : start + _AT_ONCE]
         some_truths = [one for category in some for one in truths_of[category]]
         some_detections = [one for category in some for one in detections_of[category]]
         found.update(_read_tables(_evaluated(iou_type, some, some_truths, some_detections)))
     return found
+
+
+def _undetected(truths: Annotations) -> dict[str, float]:
+    """Zero where there is an object to find. pycocotools comes to the same, in 3 ms for each category."""
+    ranges = zip(_PARAMS.areaRngLbl, _PARAMS.areaRng, strict=True)
+    areas = [one["area"] for one in truths if not one["iscrowd"]]
+    present = {label for label, (least, most) in ranges if any(least <= area <= most for area in areas)}
+    return {name: 0.0 for name, (_, _, area, _) in _FIGURES.items() if area in present}
 
 
 def _by_category(annotations: Annotations) -> dict[int, list[dict[str, Any]]]:
