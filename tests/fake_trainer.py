@@ -154,7 +154,9 @@ class Fake:
         )
         self.saved.parent.mkdir(parents=True, exist_ok=True)
         self.write_checkpoint(self.saved.with_name(f"ckpt-{self.step}"))
-        self.saved.write_text(f"{self.step} {self.batch}")
+        temporary = self.saved.with_name(".fake-step")
+        temporary.write_text(f"{self.step} {self.batch}")
+        temporary.replace(self.saved)  # a kill in between leaves the one before
         self.event(EventKind.CHECKPOINT, step=self.step)
         late_need = self.behaviour.get("late_need_mb_per_image", 0) * self.micro_batch * MB
         if self.limit and late_need > self.limit and self.step >= self.behaviour.get("die_at_step", 2):

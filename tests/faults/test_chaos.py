@@ -60,7 +60,7 @@ class Trial:
             self.look_twice,
             self.pause_and_resume,
             self.kill_both,
-            self.kill_both_again,
+            self.kill_both_twice,
             self.kill_after_completion,
             self.lose_note,
             self.garble_note,
@@ -95,11 +95,25 @@ class Trial:
         for folder, note in self.notes()[:1]:
             self.end_attempt(folder, note)
 
-    def kill_both_again(self) -> None:
-        """A second time in the life of a job that has gone on since."""
-        again = [(folder, note) for folder, note in self.notes() if self.killed[int(folder.parent.name)]]
-        for folder, note in again[:1]:
+    def kill_both_twice(self) -> None:
+        """Twice in the life of one job, which has gone on in between. Once in a trial: it takes its time."""
+        if self.killed:
+            return
+        for folder, note in self.notes()[:1]:
             self.end_attempt(folder, note)
+            deadline = time.monotonic() + 30.0
+            while time.monotonic() < deadline and not (again := self.got_on(folder)):
+                wait(0.1)
+            if again:
+                self.end_attempt(*again)
+
+    def got_on(self, folder: Path) -> tuple[Path, Running] | None:
+        """The attempt that follows the one of `folder`, once it has saved something."""
+        following = folder.with_name(f"attempt-{int(folder.name.removeprefix('attempt-')) + 1}")
+        events = following / "events.jsonl"
+        if not events.exists() or '"checkpoint"' not in events.read_text():
+            return None
+        return next((found for found in self.notes() if found[0] == following), None)
 
     def end_attempt(self, folder: Path, note: Running) -> None:
         self.signal(note.supervisor, signal.SIGSTOP)
@@ -216,9 +230,19 @@ def test_whatever_goes_wrong_every_job_ends_once_and_no_two_trainers_meet(
         trial.trouble(seconds=4.0)
         trial.end()
         house.check()
+        check_failures(house)
         house.until(f"the death of {trial.lost}", lambda t=trial: not any(is_alive(*one) for one in t.lost))
         done.update(what.split(" ")[0] if what.startswith("SIG") else what for what in trial.done)
         report(house, request.node.name, number, done)
+
+
+def check_failures(house: House) -> None:
+    """A job fails only by the bounds on what was done to it: nothing here is a fault of its own."""
+    with house.store.reading() as session:
+        for job in session.query(Job).filter_by(state=State.FAILED):
+            ends = [one.diagnosis for one in session.query(Attempt).filter_by(job_id=job.id).order_by(Attempt.number)]
+            assert ends[-1] in ("unknown_kill", "interrupted"), (job.id, job.reason, ends)
+            assert "without a new checkpoint" in job.reason or "before a first step" in job.reason
 
 
 def report(house: House, name: str, rounds: int, done: Counter[str]) -> None:
