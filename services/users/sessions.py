@@ -18,7 +18,7 @@ from services.errors import Unauthenticated
 from services.store import audit
 from services.store import sessions as rows
 from services.store.accounts import lock_user, user_called
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 from services.store.models import UserSession
 from services.users import passwords
 
