@@ -10,7 +10,7 @@ from typing import Any
 from services import composition
 from services.datasets import library
 from services.datasets.dataset import Dataset
-from services.domain import catalogue, pipeline_config
+from services.domain import catalogue, checkpoint_fit, checkpoint_index, pipeline_config
 from services.domain.pipeline_config import Config, ConfigError
 from services.domain.pipeline_config.problems import clipped
 from services.domain.plans import Plan, PlanError
@@ -57,6 +57,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
         composition.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
         faults.extend(_too_long(settings, request, asked))
     if not faults:
+        faults.extend(_misfit(settings, request, base, asked))
         with _noting(faults):
             policy.check(catalogue.get(asked.model))
             faults.extend(_floors(asked, policy))
@@ -65,6 +66,23 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     device = request.get("device") or {}
     min_memory = int(device.get("min_memory_mb") or 0) * _MB
     return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory, bool(device.get("wait")))
+
+
+def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked: Plan) -> Iterator[Fault]:
+    """A checkpoint of another model, which the trainer would find out about after a minute."""
+    model = catalogue.get(asked.model)
+    if not request.get("checkpoint") or not pipeline_config.has_features_of(base, model):
+        return
+    path = composition.checkpoint_path(settings.checkpoints_dir, request["checkpoint"])
+    if path is None:
+        return
+    try:
+        why = checkpoint_fit.misfit(checkpoint_index.read_shapes(path.with_name(f"{path.name}.index")), model)
+    except (checkpoint_index.UnreadableIndex, OSError) as error:
+        why = f"its index cannot be read ({error})"
+    if why:
+        remedy = f"choose a checkpoint of {checkpoint_fit.network_name(model)}, or none"
+        yield Fault("checkpoint", f"{request['checkpoint']!r} does not fit {model.name}: {why}; {remedy}")
 
 
 def steps_per_epoch(settings: Settings, request: Mapping[str, Any]) -> int | None:

@@ -11,6 +11,7 @@ from services.domain import catalogue, pipeline_config
 from services.errors import Invalid
 from services.preparation import Prepared, prepare
 from services.settings import Settings
+from tests.checkpoint_index import shapes_of, write_index
 
 USUAL: dict[str, Any] = {
     "dataset": "shapes",
@@ -165,7 +166,22 @@ def test_what_is_asked_for_beside_a_configuration_goes_before_it(settings: Setti
 
 def test_a_checkpoint_that_is_there_may_be_named(settings: Settings, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    (home / "checkpoints" / "coco").mkdir(parents=True)
-    (home / "checkpoints" / "coco" / "ckpt-1.index").touch()
+    write_index(home / "checkpoints" / "coco" / "ckpt-1.index", shapes_of(catalogue.get("efficientdet_d0")))
     (home / "datasets").symlink_to(settings.datasets_dir)
-    assert prepared(Settings(home=home), checkpoint="coco").request["checkpoint"] == "coco"
+    there = Settings(home=home)
+    assert prepared(there, checkpoint="coco").request["checkpoint"] == "coco"
+
+    with pytest.raises(
+        Invalid, match="'coco' does not fit efficientdet_d1: it is a checkpoint of efficientdet_d0"
+    ) as one:
+        prepared(there, checkpoint="coco", model="efficientdet_d1")
+    assert [fault.field for fault in one.value.faults] == ["checkpoint"]
+    of_config = {"model": None, "image_size": None, "pipeline_config": own("faster_rcnn_resnet50")}
+    with pytest.raises(Invalid, match="does not fit faster_rcnn_resnet50"):
+        prepared(there, checkpoint="coco", **of_config)
+    # A network of the owner's own is not in the table: only the trainer can tell.
+    wider = own("efficientdet_d1").replace("num_filters: 88", "num_filters: 96")
+    assert prepared(there, checkpoint="coco", **{**of_config, "pipeline_config": wider})
+    (home / "checkpoints" / "coco" / "ckpt-1.index").write_bytes(b"no index at all")
+    with pytest.raises(Invalid, match="its index cannot be read"):
+        prepared(there, checkpoint="coco")

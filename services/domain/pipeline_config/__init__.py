@@ -4,7 +4,7 @@ Configurations are the OD API's own messages. No function here changes one that 
 """
 
 from services.domain.pipeline_config.apply import apply, plan_of
-from services.domain.pipeline_config.backbone import set_backbone
+from services.domain.pipeline_config.backbone import has_features_of, set_backbone
 from services.domain.pipeline_config.check import check
 from services.domain.pipeline_config.compare import Change, compare
 from services.domain.pipeline_config.differences import Difference, Group, Reason, Story, as_values, differences
@@ -48,6 +48,7 @@ __all__ = [
     "differences",
     "evaluated_boxes",
     "family_of",
+    "has_features_of",
     "identify",
     "image_size",
     "input_sizes",

@@ -37,6 +37,13 @@ def set_backbone(config: Config, target: Model | str, checkpoint: str | None = N
     return set_checkpoint(changed, checkpoint)
 
 
+def has_features_of(config: Config, model: Model) -> bool:
+    """Whether its feature extractor has the same variables as that of the catalogue's model."""
+    own, usual = (network_of(one).feature_extractor for one in (config, model.pipeline_config(1)))
+    parts = ("type", "bifpn", "fpn")
+    return all(getattr(own, part, None) == getattr(usual, part, None) for part in parts)
+
+
 def has_backbone(config: Config, model: Model) -> bool:
     """Whether the configuration's network is the model's already (D6 and D7 are one network)."""
     return network_of(config).feature_extractor.type == model.extractor or identify(config) == model.name

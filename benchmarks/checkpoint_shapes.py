@@ -1,0 +1,70 @@
+"""Write services/domain/checkpoint_shapes.json: the shapes of the variables that each backbone takes from a checkpoint.
+
+    python benchmarks/checkpoint_shapes.py              # all of them: about 10 minutes on one core
+    python benchmarks/checkpoint_shapes.py resnet50     # print those of one backbone, and write nothing
+
+Run it again after a change of the Object Detection API's version or of the catalogue.
+"""
+
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from services.domain import catalogue
+from services.domain.catalogue import Family, Model
+from services.domain.checkpoint_fit import network_name
+
+ROOT = Path(__file__).resolve().parent.parent
+SIDE = 256
+
+
+def networks() -> dict[str, Model]:
+    """One model for each network that differs in what it takes over: the heads of a detector are not taken over."""
+    found: dict[str, Model] = {}
+    for model in catalogue.MODELS.values():
+        if model.family is not Family.MASK_RCNN:
+            found.setdefault(network_name(model), model)
+    return found
+
+
+def shapes_of(model: Model) -> dict[str, int]:
+    """How many variables of each shape a `detection` checkpoint has to fill."""
+    import tensorflow as tf
+    from object_detection.builders import model_builder
+
+    config = model.pipeline_config(3, (SIDE, SIDE), 1, 10)
+    network = model_builder.build(config.model, is_training=False)
+    images, true_shapes = network.preprocess(tf.zeros((1, SIDE, SIDE, 3)))
+    network.predict(images, true_shapes)
+    with tempfile.TemporaryDirectory() as folder:
+        path = tf.train.Checkpoint(**network.restore_from_objects("detection")).save(f"{folder}/ckpt")
+        kept = [shape for name, shape in tf.train.list_variables(path) if name.startswith("model/")]
+    tf.keras.backend.clear_session()
+    return dict(sorted(Counter("x".join(map(str, shape)) for shape in kept).items()))
+
+
+def main(names: Iterable[str]) -> None:
+    from worker.trainer import compat
+
+    compat.install()
+    wanted = networks()
+    chosen = {name: wanted[name] for name in names} or wanted
+    found: dict[str, Any] = {}
+    for name, model in chosen.items():
+        found[name] = shapes_of(model)
+        print(f"{name}: {sum(found[name].values())} variables of {len(found[name])} shapes", flush=True)
+    if chosen is wanted:
+        path = ROOT / "services/domain/checkpoint_shapes.json"
+        path.write_text(json.dumps(found, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+    else:
+        print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
