@@ -62,7 +62,6 @@ class SizeLaw:
 _EFFICIENTDET_SIZES = SizeLaw(minimum=256, maximum=2048, step=128, rung=128)
 # Two-stage models take any size; rungs of 64 keep the ladder short and the feature maps whole.
 _TWO_STAGE_SIZES = SizeLaw(minimum=256, maximum=2048, step=1, rung=64)
-_LARGEST_OFFERED = 1536
 _EPOCHS = 100  # after more of a small dataset, a detector knows it by heart
 _FEWEST_SEEN = 8_000  # images: with fewer, not even a handful of classes is learnt
 _SHAPE_TOLERANCE = 0.15  # of the aspect ratio; EfficientDet's rungs of 128 leave oblong images little choice
@@ -119,7 +118,7 @@ class Model:
     @property
     def image_sizes(self) -> tuple[ImageSize, ...]:
         """The square sizes offered, ascending. A two-stage model accepts others too: see `sizes`."""
-        sides = range(self.sizes.minimum, _LARGEST_OFFERED + 1, self.sizes.rung)
+        sides = range(self.sizes.minimum, self.sizes.maximum + 1, self.sizes.rung)
         return tuple((side, side) for side in sides)
 
     def smaller_sizes(self, size: ImageSize) -> tuple[ImageSize, ...]:
