@@ -249,7 +249,9 @@ RoleName = Literal["viewer", "member", "admin"]
 
 class UserBody(Body):
     name: Annotated[str, StringConstraints(pattern=patterns.USER)] = Field(examples=["anna"])
-    role: RoleName = Field(default="member", description="a viewer looks, a member has jobs, an admin may do all")
+    role: RoleName = Field(
+        default="member", description="a viewer can only read, a member submits jobs, an admin has full access"
+    )
     password: Password | None = Field(default=None, examples=["correct horse battery staple"])
     limits: LimitsBody | None = None
 

@@ -59,5 +59,5 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     text = operation.get("description") or operation.get("summary", "")
     return (
         f"<dt><code>{escape(method)} {escape(path)}</code></dt>"
-        f"<dd>{escape(text)}{f' <br>May be given: {escape(parameters)}.' if parameters else ''}</dd>"
+        f"<dd>{escape(text)}{f' <br>Optional: {escape(parameters)}.' if parameters else ''}</dd>"
     )

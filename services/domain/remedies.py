@@ -29,7 +29,7 @@ _FIRST_WAIT_S = {Diagnosis.NEIGHBOUR: 30.0, Diagnosis.DISK: 60.0}
 _LONGEST_WAIT_S = 600.0
 _OTHERS = (Diagnosis.INTERRUPTED, Diagnosis.NEIGHBOUR, Diagnosis.DISK)
 
-_GIVEN_UP = "given up: another try of the same would end the same"
+_GIVEN_UP = "Not retried: it would fail again"
 
 
 class Next(enum.StrEnum):

@@ -97,7 +97,7 @@ def test_who_waits_is_told_when_a_device_may_be_free(service: Service, page: Pag
 def test_a_wrong_address_has_a_page_and_the_way_back(service: Service, open_tab: Tab, guard: Guard, path: str) -> None:
     guard.allow("404")
     page = open_tab(service, path)
-    expect(page.get_by_role("heading", level=1)).to_have_text("There is no such thing")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
     expect(page.get_by_text(f"There is nothing at {path}.")).to_be_visible()
     page.get_by_role("link", name="All jobs").click()
     expect(page).to_have_url(f"{service.url}/")
