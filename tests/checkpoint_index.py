@@ -42,9 +42,7 @@ def write_index(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
 def _block(entries: list[tuple[bytes, bytes]]) -> bytes:
     written, before = b"", b""
     for key, value in entries:
-        shared = next(
-            (at for at, (a, b) in enumerate(zip(before, key, strict=False)) if a != b), min(len(before), len(key))
-        )
+        shared = next((at for at in range(min(len(before), len(key))) if before[at] != key[at]), 0)
         written += _varint(shared) + _varint(len(key) - shared) + _varint(len(value)) + key[shared:] + value
         before = key
     return written + struct.pack("<II", 0, 1)

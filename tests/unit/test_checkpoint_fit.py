@@ -1,5 +1,6 @@
 """A checkpoint of another model is found out without TensorFlow, and a damaged or hostile index does no harm."""
 
+import contextlib
 import random
 from pathlib import Path
 
@@ -55,7 +56,5 @@ def test_what_is_damaged_or_hostile_is_refused_and_never_crashes(tmp_path: Path)
         for _ in range(chance.randint(1, 20)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         path.write_bytes(damaged)
-        try:
+        with contextlib.suppress(UnreadableIndex):
             read_shapes(path)
-        except UnreadableIndex:
-            pass

@@ -171,9 +171,7 @@ def test_a_checkpoint_that_is_there_may_be_named(settings: Settings, tmp_path: P
     there = Settings(home=home)
     assert prepared(there, checkpoint="coco").request["checkpoint"] == "coco"
 
-    with pytest.raises(
-        Invalid, match="'coco' does not fit efficientdet_d1: it is a checkpoint of efficientdet_d0"
-    ) as one:
+    with pytest.raises(Invalid, match=r"'coco' does not fit efficientdet_d1: it is .* of efficientdet_d0") as one:
         prepared(there, checkpoint="coco", model="efficientdet_d1")
     assert [fault.field for fault in one.value.faults] == ["checkpoint"]
     of_config = {"model": None, "image_size": None, "pipeline_config": own("faster_rcnn_resnet50")}

@@ -111,7 +111,10 @@ def test_a_new_plan_is_told_with_its_changes_and_their_reasons(open_desk: Desk, 
 def test_a_failure_is_told_also_where_the_job_never_started(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.BAD_CONFIG)
+    open_desk.slots(500_000)
     job = open_desk.submit(policy={"levers": [], "plan_ahead": True}, image_size=[1536, 1536])
+    open_desk.slots(1000)  # the large one was taken out
+    assert open_desk.claim() is None
     assert open_desk.job(job).state == State.FAILED
     deliver(open_desk)
     assert sorted(message["data"]["job"]["id"] for message in receiver.messages()) == [job - 1, job]
