@@ -1,6 +1,7 @@
 """Lines of a log that hold a text in any case: found a piece at a time, forwards or back from the end."""
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -9,7 +10,8 @@ from services.line_index import LineIndex
 
 __all__ = ["LONGEST_SHOWN", "Found", "Match", "search_back", "search_on"]
 
-_PIECE = 2**20
+_PIECE = 2**18  # all lines of one may match
+_MOST_CPU_S = 1.0  # of a search: short lines in letters beyond ASCII take half a second a MB
 LONGEST_SHOWN = 10_000  # bytes of a line
 
 
@@ -30,7 +32,7 @@ class Found:
 def search_on(file: BinaryIO, index: LineIndex, size: int, text: str, after: int, limit: int, most_bytes: int) -> Found:
     """The first matches behind line `after`."""
     start = index.start_of(file, after + 1, size)
-    last = min(size, start + most_bytes)
+    last, stop_at = min(size, start + most_bytes), time.thread_time() + _MOST_CPU_S
     found: list[Match] = []
     while start < last:
         data = os.pread(file.fileno(), min(_PIECE, last - start), start)
@@ -41,6 +43,8 @@ def search_on(file: BinaryIO, index: LineIndex, size: int, text: str, after: int
         start += end
         if len(found) >= limit:
             return Found(found, False)
+        if time.thread_time() > stop_at:
+            break
     return Found(found, start >= size)
 
 
@@ -49,7 +53,7 @@ def search_back(
 ) -> Found:
     """The last matches before line `before`; None: before the end."""
     end = size if before is None else index.start_of(file, before, size)
-    first = max(0, end - most_bytes)
+    first, stop_at = max(0, end - most_bytes), time.thread_time() + _MOST_CPU_S
     found: list[Match] = []
     while end > first:
         start = max(first, end - _PIECE)
@@ -61,6 +65,8 @@ def search_back(
         end = start
         if len(found) >= limit:
             return Found(found, False)
+        if time.thread_time() > stop_at:
+            break
     return Found(found, end == 0)
 
 

@@ -99,3 +99,20 @@ def test_a_line_without_an_end_is_looked_through_too(log: BinaryIO) -> None:
         log_search.search_on(log, index, size, "three", 0, 5, ALL),
     ):
         assert found == log_search.Found([Match(3, "three")], True)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_search_that_takes_too_long_ends_and_says_so(
+    log: BinaryIO, back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = fill(log, b"nothing\n" * 100 + b"wanted\n" + b"nothing\n" * 100)
+    searched = (log, LineIndex(), size, "wanted")
+
+    def search() -> log_search.Found:
+        if back:
+            return log_search.search_back(*searched, None, 10, ALL)
+        return log_search.search_on(*searched, 0, 10, ALL)
+
+    assert search() == log_search.Found([Match(101, "wanted")], True)
+    monkeypatch.setattr(log_search, "_MOST_CPU_S", -1)
+    assert search() == log_search.Found([], False)
