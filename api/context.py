@@ -9,6 +9,7 @@ from api import patterns
 from api.rate import Logins, Rate
 from api.upload_queue import UploadQueue
 from services.accounts import Principal
+from services.domain.suggestions import shortened
 from services.errors import Fault, Invalid, Unauthenticated
 from services.figures import Ended
 from services.settings import Settings
@@ -16,6 +17,7 @@ from services.store.engine import Store
 
 __all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId", "address_of", "known_query_only"]
 
+_MOST_TOLD = 20  # parameters that do not exist
 LARGEST_ID = 2**53 - 1  # what JavaScript can count to
 
 
@@ -52,7 +54,7 @@ def known_query_only(request: Request) -> None:
     unknown = sorted(set(request.query_params) - set(known))
     if unknown:
         there = f"there are {', '.join(known)}" if known else "there are none here"
-        raise Invalid([Fault(name, f"no such parameter; {there}") for name in unknown])
+        raise Invalid([Fault(shortened(name), f"no such parameter; {there}") for name in unknown[:_MOST_TOLD]])
 
 
 Here = Annotated[Context, Depends(_context)]

@@ -1,5 +1,7 @@
 """A list of many jobs costs no more queries than a list of one."""
 
+import json
+
 import pytest
 
 from services import queries
@@ -44,3 +46,19 @@ def test_a_job_tells_the_device_that_it_has_or_had_last(service: Service) -> Non
 def test_no_jobs_are_no_page_and_no_next(service: Service) -> None:
     page = queries.list_jobs(service.store, service.settings, service.principals["vera"], limit=10)
     assert (page.items, page.before) == ([], None)
+
+
+def test_of_many_parameters_that_do_not_exist_the_first_are_told(service: Service) -> None:
+    answer = service.get("/v1/jobs?" + "&".join(f"x{number}=1" for number in range(1000)))
+    assert answer.status_code == 422
+    assert len(answer.json()["errors"]) == 20
+
+
+def test_a_dataset_with_many_long_classes_can_be_used(service: Service) -> None:
+    manifest = service.settings.datasets_dir / "shapes" / "dataset.json"
+    described = json.loads(manifest.read_text())
+    described["classes"] = [f"{number:0200}" for number in range(10_000)]
+    manifest.write_text(json.dumps(described))
+    shown = service.get("/v1/datasets/shapes").json()
+    assert shown["problem"] is None
+    assert len(shown["classes"]) == 10_000
