@@ -30,6 +30,7 @@ MakeHouse = Callable[..., House]
 TRIALS = int(os.environ.get("FAULTS") or 2)
 SEED = int(os.environ.get("FAULTS_SEED") or 1)
 END_S = 90.0
+LONG = 25  # steps: long enough to be killed twice
 
 
 class Trial:
@@ -40,7 +41,7 @@ class Trial:
         self.chance = random.Random(seed)
         self.jobs = [
             house.submit(
-                train={"steps": self.chance.choice([2, 6, 25]), "batch_size": 4}, priority=self.chance.randint(-2, 0)
+                train={"steps": self.chance.choice([2, 6, LONG]), "batch_size": 4}, priority=self.chance.randint(-2, 0)
             )
             for _ in range(4)
         ]
@@ -97,15 +98,20 @@ class Trial:
 
     def kill_both_twice(self) -> None:
         """Twice in the life of one job, which has gone on in between. Once in a trial: it takes its time."""
-        if self.killed:
+        long = [found for found in self.notes() if self.job_of(found[0]).steps == LONG]
+        if self.killed or not long:
             return
-        for folder, note in self.notes()[:1]:
-            self.end_attempt(folder, note)
-            deadline = time.monotonic() + 30.0
-            while time.monotonic() < deadline and not (again := self.got_on(folder)):
-                wait(0.1)
-            if again:
-                self.end_attempt(*again)
+        folder, note = long[0]
+        self.end_attempt(folder, note)
+        deadline, again = time.monotonic() + 30.0, None
+        while again is None and time.monotonic() < deadline and self.job_of(folder).state not in FINAL:
+            wait(0.1)
+            again = self.got_on(folder)
+        if again:
+            self.end_attempt(*again)
+
+    def job_of(self, folder: Path) -> Job:
+        return self.house.job(int(folder.parent.name))
 
     def got_on(self, folder: Path) -> tuple[Path, Running] | None:
         """The attempt that follows the one of `folder`, once it has saved something."""
