@@ -1,6 +1,5 @@
 """Checkpoints of one architecture: saved so that a kill at any moment leaves a loadable one, resumed exactly."""
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +9,7 @@ import tensorflow as tf
 
 from services.domain.contract import Reason, Resume, resumed_step
 from worker.trainer.endings import Ending, mismatch, read_exception
-from worker.trainer.report import Reporter
+from worker.trainer.report import Reporter, sync
 from worker.trainer.step import TrainStep
 
 _NUMBER = re.compile(r"ckpt-(\d+)$")
@@ -62,7 +61,7 @@ class Checkpoints:
         step = int(self._step.global_step)
         path = self._manager.save(checkpoint_number=step)
         for file in self._folder.glob(f"{Path(path).name}.*"):
-            _fsync(file)
+            sync(file)
         return step
 
     def _resumed(self) -> dict[str, Any]:
@@ -147,11 +146,3 @@ def _remove_leftovers(folder: Path) -> None:
     for data in folder.glob("ckpt-*.data-*"):
         if not data.with_name(data.name.split(".data-")[0] + ".index").exists():
             data.unlink()
-
-
-def _fsync(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -16,6 +16,7 @@ from object_detection.utils import config_util
 
 from services.domain.pipeline_config.paths import without_paths
 from worker.trainer import model as models
+from worker.trainer.report import sync
 
 LABEL_MAP_FILE = "label_map.pbtxt"
 IMAGE = tf.TensorSpec([1, None, None, 3], tf.uint8, name="input_tensor")
@@ -37,6 +38,8 @@ def export(config: Any, trained: Any, folder: Path) -> None:
     tf.train.Checkpoint(model=model).restore(weights).expect_partial().assert_existing_objects_matched()
     tf.saved_model.save(module, str(building / "saved_model"), signatures=module.__call__.get_concrete_function())
     _describe(config, building)
+    for written in building.rglob("*"):  # the outcome that tells of it is on the disk for sure, so it must be too
+        sync(written)
     shutil.rmtree(folder, ignore_errors=True)
     building.rename(folder)
 
