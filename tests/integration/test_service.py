@@ -105,7 +105,11 @@ def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any
     metrics = api.get(f"{job}/metrics?names=Loss/total_loss&names=DetectionBoxes_Precision/mAP")
     assert {series["name"] for series in metrics["series"]} == {"Loss/total_loss", "DetectionBoxes_Precision/mAP"}
     with tarfile.open(fileobj=io.BytesIO(api.content(f"{job}/artifacts/export.tar.gz"))) as archive:
-        assert any(name.endswith("saved_model/saved_model.pb") for name in archive.getnames())
+        model = f"job-{job_id}/export"
+        assert {f"{model}/saved_model/saved_model.pb", f"{model}/label_map.pbtxt"} <= set(archive.getnames())
+        config = archive.extractfile(f"{model}/pipeline.config")
+        assert config is not None
+        assert b'label_map_path: "label_map.pbtxt"' in config.read()
 
 
 @pytest.mark.timeout(1500)
