@@ -119,9 +119,17 @@ class JobFields(Body):
     image_size: Annotated[list[Annotated[int, Field(ge=1, le=16_384)]], Field(min_length=2, max_length=2)] | None = (
         Field(default=None, description="height, width", examples=[[512, 512]])
     )
-    checkpoint: Name | None = Field(default=None, description="where the weights come from", examples=[None])
+    checkpoint: Name | None = Field(
+        default=None,
+        description="where the weights come from: a name of GET /v1/checkpoints. Null, or left out: random weights; "
+        "but where the `pipeline_config` names a fine_tune_checkpoint, it must not be left out",
+        examples=[None],
+    )
     pipeline_config: ConfigText | None = Field(
-        default=None, description="a complete pipeline.config of your own, instead of a model", examples=[None]
+        default=None,
+        description="a complete pipeline.config of your own, instead of a model; what is changed in it is told in "
+        "`config_changes` with the reason (docs/pipeline-config.md)",
+        examples=[None],
     )
     policy: PolicyBody | None = None
     priority: int = Field(default=0, ge=-100, le=100, description=_PRIORITY)

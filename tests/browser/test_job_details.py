@@ -8,9 +8,11 @@ from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
 from services.clock import utc_now
+from services.domain import pipeline_config
 from services.store import events, metrics
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
+from tests.zoo import zoo_like
 
 
 @pytest.fixture
@@ -365,6 +367,26 @@ def test_two_configurations_are_compared_line_by_line(service: Service, replanne
     page.get_by_label("compared with").select_option("1")
     expect(page.locator("#config .gone", has_text="batch_size: 8")).to_be_visible()
     expect(page.locator("#config .come", has_text="batch_size: ")).to_be_visible()
+
+
+def test_a_configuration_is_compared_with_what_was_submitted_field_by_field(service: Service, open_tab: Tab) -> None:
+    text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
+    own = {"model": None, "image_size": None, "checkpoint": None, "pipeline_config": text}
+    job = service.made(attempts=3, **own)
+    page = open_tab(service, f"/jobs/{job}#config")
+    page.get_by_label("compared with").select_option("submitted")
+    place = page.locator("#config .config")
+    weights = place.locator("details", has_text="Starting weights")
+    expect(weights).to_contain_text("Training starts from random weights.")
+    expect(weights.locator("dt")).to_have_text(["train_config.fine_tune_checkpoint"])
+    expect(weights.locator("del")).to_contain_text("PATH_TO_BE_CONFIGURED/ckpt-0")
+    data = place.locator("details", has=page.locator("summary", has_text="The dataset"))
+    expect(data.locator("dl").first).to_be_hidden()  # always ours: a click away
+    data.locator("summary").click()
+    expect(data).to_contain_text("The dataset's own files.")
+    expect(place).not_to_contain_text("Unexplained")
+    page.get_by_label("compared with").select_option("1")
+    expect(place.locator(".line").first).to_be_visible()
 
 
 def test_a_configuration_that_comes_late_is_not_shown_in_place_of_the_one_that_was_chosen(

@@ -15,6 +15,7 @@ from services.datasets import shapes
 from services.domain import catalogue, pipeline_config
 from tests.browser.conftest import NAMED_HOST, Guard, Tab
 from tests.browser.service import Service
+from tests.zoo import zoo_like
 
 
 def test_errors_stand_at_their_fields_and_are_read_out_with_them(service: Service, open_tab: Tab, guard: Guard) -> None:
@@ -126,6 +127,29 @@ def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service:
     expect(page.get_by_label("Model", exact=True)).to_be_enabled()
     expect(page.get_by_label("Model", exact=True)).to_have_value("efficientdet_d0")
     expect(page.get_by_label("Image size", exact=True).locator("option:checked")).to_contain_text("the model's own")
+
+
+def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("422")
+    page = open_tab(service, "/jobs/new")
+    estimate, start = page.get_by_role("region", name="Estimate"), page.get_by_label("Start from")
+    expect(estimate).to_contain_text("If it does not fit")
+    page.get_by_text("a pipeline.config of your own").click()
+    page.get_by_label("pipeline.config", exact=True).fill(pipeline_config.to_text(zoo_like("efficientdet_d0")))
+    expect(page.locator("[data-field=checkpoint] .error")).to_contain_text("POST /v1/checkpoints")
+    expect(start.locator("option:checked")).to_have_text("as in pipeline.config")
+    start.select_option("random weights")
+    expect(estimate).to_contain_text("Changed in your pipeline.config")
+    expect(estimate).to_contain_text("Training starts from random weights.")
+    page.get_by_label("Steps", exact=True).fill("3")
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/jobs/\d+$"))
+    job = page.url.rpartition("/")[2]
+    assert service.ask("GET", f"/v1/jobs/{job}/request")["checkpoint"] is None
+    page.goto(f"/jobs/new?clone={job}")
+    expect(start).to_have_value("random weights")
 
 
 def test_who_types_before_the_lists_have_come_loses_nothing(service: Service, open_tab: Tab) -> None:

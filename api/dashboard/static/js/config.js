@@ -2,8 +2,11 @@
 import { get } from "./api.js";
 import { copy } from "./clipboard.js";
 import { h, put } from "./dom.js";
+import { submittedBlocks } from "./submitted.js";
 
 const CONTEXT = 3; // lines around what differs
+const SUBMITTED = "submitted"; // field by field, with reasons; attempts are compared line by line
+const MOST_CELLS = 16e6; // of the table that finds the common lines: 32 MB
 
 export function start(root, { id, state }) {
   const select = h("select", { id: "config-attempt", onchange: load });
@@ -21,7 +24,7 @@ export function start(root, { id, state }) {
     const [chosen, compared] = [select.value || String(state.attempts.at(-1)?.number ?? ""), other.value];
     const numbers = state.attempts.map((attempt) => String(attempt.number)).reverse();
     put(select, numbers.map((one) => h("option", { value: one }, one)));
-    put(other, h("option", { value: "" }, "nothing"), numbers.map((one) => h("option", { value: one }, `attempt ${one}`)));
+    put(other, h("option", { value: "" }, "nothing"), h("option", { value: SUBMITTED }, "what was submitted"), numbers.map((one) => h("option", { value: one }, `attempt ${one}`)));
     select.value = chosen;
     other.value = compared;
   }
@@ -38,14 +41,23 @@ export function start(root, { id, state }) {
     }
     download.href = `/v1/jobs/${id}/attempts/${select.value}/config`;
     try {
-      const [now, former] = await Promise.all([read(select.value), other.value && other.value !== select.value ? read(other.value) : null]);
+      const isSubmitted = other.value === SUBMITTED;
+      const [now, former, diff] = await Promise.all([
+        read(select.value), other.value && !isSubmitted && other.value !== select.value ? read(other.value) : null,
+        isSubmitted ? get(`/v1/jobs/${id}/attempts/${select.value}/diff?against=submitted`) : null]);
       if (mine !== asked) return;
       text = now;
+      place.classList.toggle("fields", isSubmitted);
+      if (diff) {
+        put(place, submittedBlocks(diff.changes));
+        return;
+      }
       const lines = text.replace(/\n$/, "").split("\n");
       put(place, former === null ? lines.map((line, at) => row(line, at + 1)) : changes(former.replace(/\n$/, "").split("\n"), lines));
     } catch (error) {
       if (mine !== asked) return;
       text = "";
+      place.classList.remove("fields");
       put(place, h("p", { class: "error" }, `It could not be loaded: ${error.message}`));
     }
   }
@@ -55,6 +67,7 @@ export function start(root, { id, state }) {
 const row = (text, number, kind = "", sign = "") => h("div", { class: `line ${kind}` }, h("span", { "aria-hidden": "true" }, number === null ? "" : String(number)), h("code", {}, sign, text || " "));
 
 function changes(before, after) {
+  if (before.length * after.length > MOST_CELLS) return h("p", { class: "muted" }, "They are too long to be compared here.");
   const found = compare(before, after);
   if (found.every(({ kind }) => kind === "same")) return h("p", { class: "muted" }, "They are the same.");
   const near = found.map((_, at) => found.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ kind }) => kind !== "same"));

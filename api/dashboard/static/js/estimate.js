@@ -4,6 +4,7 @@ import { bytes, plural } from "./format.js";
 import { gauge, reach } from "./gauge.js";
 import { labelOf, pill } from "./parts.js";
 import { planPills, settings } from "./plan.js";
+import { submittedBlocks } from "./submitted.js";
 
 const SOURCES = { measured: "measured here", scaled: "scaled from what was measured here", catalogue: "from the catalogue: nothing of this model was measured here yet" };
 let isOpen = false; // the smaller rungs, for as long as one stays
@@ -13,6 +14,7 @@ export function showEstimate(place, found) {
   const rungs = found.plan ? withPlan(found, plan) : found.ladder;
   delete place.dataset.old;
   put(place, h("h2", {}, "Estimate"), verdict(found, plan),
+    found.config_changes.length ? [h("h3", {}, "Changed in your pipeline.config"), submittedBlocks(found.config_changes)] : null,
     h("h3", {}, "Devices"), found.devices.length ? devices(found) : h("p", { class: "muted" }, "No device has been reported yet; the job will wait for one."),
     h("h3", {}, "If it does not fit, step by step"), ladder(rungs, found.devices));
   const toggle = $(".more-rungs", place);

@@ -11,6 +11,7 @@ const FIELDS = ["dataset", "model", "steps", "batch", "rate", "evaluations", "si
 const CHECKS = ["wait", "as-asked", "wait-device"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
+const RANDOM = "random weights"; // no checkpoint may be called that
 let models = new Map();
 let datasets = new Map();
 const levers = leverList($("#levers"), changed);
@@ -34,7 +35,7 @@ async function start() {
     put($("#dataset"), sets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${plural(one.images, "image")}${one.problem ? `; ${one.problem}` : ""})`)));
     const families = Map.groupBy(found.items, (model) => model.family);
     put($("#model"), [...families].map(([family, members]) => h("optgroup", { label: family.replaceAll("_", " ") }, members.map((model) => h("option", { value: model.name }, model.name)))));
-    put($("#checkpoint"), h("option", { value: "" }, "random weights"), checkpoints.items.map((one) => h("option", { value: one.name }, one.name)));
+    put($("#checkpoint"), h("option", { value: "" }), h("option", { value: RANDOM, hidden: true }, "random weights"), checkpoints.items.map((one) => h("option", { value: one.name }, one.name)));
     if (!sets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
     if (former) {
       say($("#title"), `New job, from #${clone}`);
@@ -63,7 +64,7 @@ function problem(text) {
 function fillFrom(asked) {
   const { train = {}, policy = {}, device = {} } = Object.fromEntries(Object.entries(asked).filter(([, one]) => one !== null));
   const values = {
-    dataset: asked.dataset, name: asked.name, notes: asked.notes, checkpoint: asked.checkpoint, config: asked.pipeline_config, priority: asked.priority,
+    dataset: asked.dataset, name: asked.name, notes: asked.notes, checkpoint: asked.pipeline_config && asked.checkpoint === null ? RANDOM : asked.checkpoint, config: asked.pipeline_config, priority: asked.priority,
     steps: train.steps, batch: train.batch_size, rate: train.learning_rate, evaluations: train.evaluations, "min-batch": policy.min_batch_size, "min-size": policy.min_image_size,
     "max-attempts": policy.max_attempts, "min-memory": device.min_memory_mb,
   };
@@ -136,8 +137,15 @@ function keepChoice(id, options, isOther) {
   if (!isOther || options.some((option) => option.value === kept)) choose(id, kept);
 }
 
+/** A pipeline.config may name weights, so that starting without any is something to be said. */
 function showStart() {
-  say($("#checkpoint-hint"), value("checkpoint") ? "" : "Training from random weights needs far more images and steps than fine-tuning a checkpoint.");
+  const isConfig = Boolean(value("config"));
+  const [unsaid, random] = $("#checkpoint").options;
+  unsaid.textContent = isConfig ? "as in pipeline.config" : "random weights";
+  random.hidden = random.disabled = !isConfig;
+  if (!isConfig && value("checkpoint") === RANDOM) $("#checkpoint").value = "";
+  const isRandom = value("checkpoint") === (isConfig ? RANDOM : "");
+  say($("#checkpoint-hint"), !isRandom ? "" : "Training from random weights needs far more images and steps than fine-tuning a checkpoint.");
 }
 
 /** Empty fields show what the service takes for them. `asked`: the plan that `body` asks for. */
@@ -165,11 +173,12 @@ function request() {
     prefer: $("#wait").checked ? "wait" : undefined, plan_ahead: $("#as-asked").checked ? false : undefined,
   });
   const device = given({ min_memory_mb: number("min-memory") || undefined, wait: $("#wait-device").checked || undefined });
-  return given({
+  const isRandom = value("checkpoint") === RANDOM; // null, which is not the same as nothing
+  return { ...(isRandom ? { checkpoint: null } : {}), ...given({
     name: value("name"), dataset: value("dataset"), model: config ? undefined : chosen, notes: value("notes"),
-    image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: value("checkpoint"), pipeline_config: config,
+    image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: value("checkpoint") === RANDOM ? undefined : value("checkpoint"), pipeline_config: config,
     priority: number("priority"), train: Object.keys(train).length ? train : undefined, policy, device: Object.keys(device).length ? device : undefined,
-  });
+  }) };
 }
 
 const isOf = (name) => (error) => (error.field ?? "") === name || (error.field ?? "").startsWith(`${name}.`);
