@@ -37,7 +37,7 @@ def test_the_devices_on_top_say_whose_job_they_have_and_how_far_it_is(service: S
     service.behave(need_mb_per_image=100, step_s=0.3)
     job = service.submit(steps=1000, name="on a slot")
     tile = page.locator("#strip li", has_text="on a slot")
-    expect(tile).to_contain_text("leased")
+    expect(tile).to_contain_text("in use")
     held = 100 * service.job(job)["plan"]["micro_batch"]
     expect(tile).to_contain_text(f"{held} MB of")  # what its trainer says, not what the host does
     expect(tile).to_contain_text("admin")
@@ -148,7 +148,7 @@ def test_a_token_is_shown_once_and_gone_when_it_is_revoked(service: Service, ope
     page = open_tab(service, "/settings#tokens", user="anna")
     page.get_by_role("button", name="New token").click()
     page.get_by_label("Name").fill("for a test")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Create token").click()
     expect(page.get_by_role("dialog").locator("pre")).to_have_text(re.compile("^dsh_"))
     page.get_by_role("button", name="Done").click()
     line = page.get_by_role("row", name="for a test")
@@ -283,4 +283,4 @@ def test_the_history_of_a_device_has_the_peak_of_a_job_that_ran_out_between_two_
     service.until_state(job, "failed")
     [attempt] = service.ask("GET", f"/v1/jobs/{job}/attempts")["items"]
     page = open_tab(service, f"/devices#{attempt['device']['id']}")
-    expect(page.locator(f"[id='{attempt['device']['id']}'] .told")).to_have_text("most 1000 MB of 1000 MB")
+    expect(page.locator(f"[id='{attempt['device']['id']}'] .told")).to_have_text("peak 1000 MB of 1000 MB")

@@ -124,7 +124,7 @@ def test_a_copy_shows_all_that_was_asked_for(service: Service, open_tab: Tab) ->
     page = open_tab(service, f"/jobs/new?clone={job}")
 
     expect(page.get_by_label("pipeline.config", exact=True)).to_have_value(config)
-    expect(page.get_by_label("Smallest batch")).to_have_value("2")
+    expect(page.get_by_label("Minimum batch")).to_have_value("2")
     expect(page.get_by_label("Notes", exact=True)).to_have_value("why")
     expect(page.get_by_label("Wait for a larger device")).to_be_checked()
     expect(page.locator("#levers input:checked")).to_have_count(2)
@@ -154,7 +154,7 @@ def test_the_ladder_marks_where_a_job_starts_and_folds_what_is_smaller(service: 
     second = page.locator(".ladder tbody tr").nth(1)
     expect(second).to_contain_text("micro-batch 8 →")
     rungs = page.locator(".ladder tbody tr").count()
-    page.get_by_role("button", name=re.compile("smaller one")).click()
+    page.get_by_role("button", name=re.compile("smaller option")).click()
     expect(page.locator(".ladder tbody tr")).not_to_have_count(rungs)
     expect(planned).to_have_count(1)
     page.locator("#levers li", has_text="Batch").last.drag_to(page.locator("#levers li").first)
@@ -408,3 +408,26 @@ def test_a_configuration_that_comes_late_is_not_shown_in_place_of_the_one_that_w
     page.locator("#config").get_by_role("button", name="Copy").click()
     expect(place).to_contain_text("use_bfloat16: true")
     assert "use_bfloat16: true" in page.evaluate("window.copied")
+
+
+def test_the_best_is_marked_among_jobs_that_can_be_compared_and_no_other(service: Service, open_tab: Tab) -> None:
+    def made(state: str, model: str, loss: float, images_per_s: float) -> int:
+        job = service.made(state=state, attempts=1, name=f"{state} {model}", model=model)
+        with service.store() as store, store.transaction() as session:
+            found = {"Loss/total_loss": loss, "images_per_s": images_per_s}
+            values = [metrics.Value(name, 41, value, utc_now()) for name, value in found.items()]
+            metrics.record(session, job, 1, values)
+        return job
+
+    slow = made("succeeded", "efficientdet_d0", 0.9, 0.335)
+    fast = made("paused", "efficientdet_d0", 0.7, 3.289)
+    other = made("succeeded", "faster_rcnn_resnet50_fpn", 0.2, 0.2)
+
+    page = open_tab(service, f"/compare?jobs={slow},{fast}")
+    expect(page.get_by_role("row", name=re.compile("^Images a second")).locator(".best")).to_have_text("3.289 (best)")
+    expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_text("0.7 (best)")
+
+    page.goto(f"/compare?jobs={slow},{other}")
+    expect(page.get_by_role("row", name=re.compile("^Images a second")).locator(".best")).to_have_text("0.335 (best)")
+    expect(page.get_by_role("row", name=re.compile("^Total loss"))).to_contain_text("0.2")
+    expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_count(0)

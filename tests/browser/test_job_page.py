@@ -48,7 +48,7 @@ def test_a_job_is_paused_resumed_and_cancelled_on_its_page_and_then_cloned(servi
     service.behave()
     page.get_by_role("link", name="Clone and edit").click()
     expect(page.get_by_label("Steps", exact=True)).to_have_value("1000")
-    expect(page.get_by_label("Attempts at most", exact=True)).to_have_value("3")
+    expect(page.get_by_label("Maximum attempts", exact=True)).to_have_value("3")
     expect(page.locator("#levers input:checked")).to_have_count(1)
     page.get_by_label("Steps", exact=True).fill("2")
     page.get_by_label("Name", exact=True).fill("second")
@@ -88,7 +88,7 @@ def test_a_job_that_could_not_be_loaded_is_tried_again_by_itself(service: Servic
     page.route(failing, lambda route: route.fulfill(status=503, body="not now"))
     page.goto(f"/jobs/{job}")
     problem = page.locator("#problem")
-    expect(problem).to_contain_text("not now. It is tried again by itself")
+    expect(problem).to_contain_text("not now. Retrying")
     page.get_by_role("tab", name="Log").click()  # before there is anything to show in it
     page.unroute(failing)
     page.clock.fast_forward(5000)

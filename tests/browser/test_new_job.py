@@ -43,13 +43,13 @@ def test_the_estimate_follows_what_is_typed(service: Service, open_tab: Tab) -> 
     estimate = page.get_by_role("region", name="Estimate")
 
     page.get_by_label("Batch", exact=True).fill("1")
-    expect(estimate).to_contain_text("Starts with what was asked for")
+    expect(estimate).to_contain_text("Will start as requested")
     expect(estimate).to_contain_text("batch 1")
     expect(estimate.locator(".estimate-devices li")).to_have_count(2)
     page.get_by_label("Batch", exact=True).fill("64")
-    expect(estimate).to_contain_text("Starts with less than was asked for")
+    expect(estimate).to_contain_text("Will be reduced to fit")
     expect(estimate).to_contain_text("batch 64")
-    expect(estimate).to_contain_text("If it does not fit, step by step")
+    expect(estimate).to_contain_text("Fallbacks, tried in this order")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_dataset_without_masks_is_offered_models_that_can_learn_from_it(
     page = open_tab(service, "/datasets")
     page.get_by_role("link", name=f"Train with {boxes}").click()
 
-    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     assert (field(page, "Dataset"), field(page, "Model")) == (boxes, "efficientdet_d0")
     model = page.get_by_label("Model", exact=True)
     expect(model.locator("option[value=mask_rcnn_resnet50_fpn]")).to_be_disabled()
@@ -89,19 +89,19 @@ def test_an_empty_form_has_the_first_of_everything_and_says_what_random_weights_
     service: Service, boxes: str, open_tab: Tab
 ) -> None:
     page = open_tab(service, "/jobs/new")
-    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     assert (field(page, "Dataset"), field(page, "Model"), field(page, "Start from")) == (boxes, "efficientdet_d0", "")
     expect(page.locator("#checkpoint-hint")).to_contain_text("random weights needs far more images and steps")
 
     page.goto("/jobs/new?model=mask_rcnn_resnet50_fpn")
-    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     assert (field(page, "Dataset"), field(page, "Model")) == ("shapes", "mask_rcnn_resnet50_fpn")
 
 
 def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service: Service, open_tab: Tab) -> None:
     template = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(3, (448, 640), 3, 77, 0.0125)
     page = open_tab(service, "/jobs/new")
-    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     page.get_by_label("Image size", exact=True).select_option("1536x1536")
     page.get_by_text("a pipeline.config of your own").click()
     page.get_by_label("pipeline.config", exact=True).fill(pipeline_config.to_text(template))
@@ -114,7 +114,7 @@ def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service:
             expect(page.get_by_label(label, exact=True)).to_have_attribute("placeholder", usual)
         size = page.get_by_label("Image size", exact=True)
         expect(size.locator("option:checked")).to_have_text("448×640 (as in pipeline.config)")
-        backbones = page.get_by_label("Smallest backbone").locator("option")
+        backbones = page.get_by_label("Minimum backbone").locator("option")
         expect(backbones).to_have_text(["any", "resnet50_fpn"])
 
     follows()
@@ -156,7 +156,7 @@ def test_who_types_before_the_lists_have_come_loses_nothing(service: Service, op
     page = open_tab(service, "/")
     page.route("**/v1/models", lambda route: (page.get_by_label("Name", exact=True).fill("quick"), route.continue_()))
     page.goto("/jobs/new")
-    expect(page.get_by_role("region", name="Estimate")).to_contain_text("If it does not fit")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     expect(page.get_by_label("Name", exact=True)).to_have_value("quick")
     expect(page.get_by_label("Dataset", exact=True)).to_have_value("shapes")
 
@@ -166,7 +166,7 @@ def test_what_is_copied_as_curl_submits_the_same_job(service: Service, open_tab:
     page.get_by_label("Name", exact=True).fill('it\'s "quoted" $HOME `id`')
     page.get_by_label("Model", exact=True).select_option("efficientdet_d0")
     page.get_by_label("Steps", exact=True).fill("7")
-    page.get_by_label("Start exactly as asked").check()
+    page.get_by_label("Start exactly as requested").check()
     page.get_by_role("button", name="Copy as curl").click()
     expect(page.get_by_text("Copied")).to_be_visible()
     command = page.evaluate("navigator.clipboard.readText()")

@@ -89,7 +89,7 @@ def test_a_job_that_is_too_large_is_submitted_watched_and_read(real: Service, op
     page.get_by_label("Steps", exact=True).fill(str(STEPS))
     page.get_by_label("Batch", exact=True).fill("8")
     page.get_by_label("Evaluations", exact=True).fill("2")
-    page.get_by_label("Start exactly as asked").check()
+    page.get_by_label("Start exactly as requested").check()
     estimate = page.get_by_role("region", name="Estimate")
     expect(estimate).to_contain_text("efficientdet_d0")
     expect(estimate).to_contain_text("does not fit")

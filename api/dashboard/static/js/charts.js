@@ -34,7 +34,7 @@ export function start(root, { id, state, plotly: address }) {
       const wanted = groups.flatMap((group) => group.names).slice(0, 50);
       if (!wanted.length) {
         grid.clear();
-        put(said, h("p", { class: "card empty" }, "Nothing to draw yet: the first figures come with the first step."));
+        put(said, h("p", { class: "card empty" }, "No data yet. Charts appear after the first step."));
         return;
       }
       const answer = await get(`/v1/jobs/${id}/metrics${query({ names: wanted, max_points: POINTS, from_step: range?.[0], to_step: range?.[1] })}`, { signal });

@@ -23,7 +23,7 @@ function makeHost([host]) {
 }
 function updateHost(section, [, there]) {
   const leased = there.filter((device) => device.job).length;
-  say($("h2 span", section), `${plural(there.length, "device")}, ${leased} leased`);
+  say($("h2 span", section), `${plural(there.length, "device")}, ${leased} in use`);
   keyed($(".devices", section), there, (device) => device.id, makeDevice, updateDevice);
 }
 
@@ -56,7 +56,7 @@ function holders(device) {
     job ? row("ours", [job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : job.name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null], device.ours_bytes, need(job)) : null,
     job?.progress ? h("tr", {}, h("td", { colspan: "3" }, h("span", { class: "far small muted number" }, h("progress", { max: 1, value: job.progress.steps ? job.progress.step / job.progress.steps : 0, "aria-label": "steps done" }), far(job)))) : null,
     processes.map((process) => row("others", h("span", { title: process.name }, process.name ?? "a process", h("span", { class: "muted" }, ` · pid ${process.pid}`)), process.used_bytes)),
-    unnamed > 0 ? row("others", "the driver, and processes without a name", unnamed) : null,
+    unnamed > 0 ? row("others", "the driver and unnamed processes", unnamed) : null,
     total_bytes ? row("", "free", free_bytes, `of ${bytes(total_bytes)}`) : null,
   ];
 }

@@ -6,7 +6,7 @@ import { labelOf, pill } from "./parts.js";
 import { planPills, settings } from "./plan.js";
 import { submittedBlocks } from "./submitted.js";
 
-const SOURCES = { measured: "measured here", scaled: "scaled from what was measured here", catalogue: "from the catalogue: nothing of this model was measured here yet" };
+const SOURCES = { measured: "measured here", scaled: "scaled from what was measured here", catalogue: "a general estimate: this model was not measured here yet" };
 let isOpen = false; // the smaller rungs, for as long as one stays
 
 export function showEstimate(place, found) {
@@ -15,8 +15,8 @@ export function showEstimate(place, found) {
   delete place.dataset.old;
   put(place, h("h2", {}, "Estimate"), verdict(found, plan),
     found.config_changes.length ? [h("h3", {}, "Changed in your pipeline.config"), submittedBlocks(found.config_changes)] : null,
-    h("h3", {}, "Devices"), found.devices.length ? devices(found) : h("p", { class: "muted" }, "No device has been reported yet; the job will wait for one."),
-    h("h3", {}, "If it does not fit, step by step"), ladder(rungs, found.devices));
+    h("h3", {}, "Devices"), found.devices.length ? devices(found) : h("p", { class: "muted" }, "No device is known yet. The job will wait for one."),
+    h("h3", {}, "Fallbacks, tried in this order"), ladder(rungs, found.devices));
   const toggle = $(".more-rungs", place);
   if (toggle) toggle.onclick = () => {
     isOpen = !isOpen;
@@ -30,7 +30,7 @@ function verdict(found, plan) {
   const costs = [...new Set(found.changes.map((change) => change.cost).filter(Boolean))];
   const why = found.changes.find((change) => change.why)?.why;
   return h("div", { class: "verdict" },
-    h("p", {}, found.changes.length ? "Starts with less than was asked for:" : "Starts with what was asked for:"),
+    h("p", {}, found.changes.length ? "Will be reduced to fit:" : "Will start as requested:"),
     planPills(plan, found.asked),
     why ? h("p", { class: "muted small" }, `${why[0].toUpperCase()}${why.slice(1)}.`) : h("p", { class: "muted small" }, `About ${bytes(found.predicted.bytes)}, ${SOURCES[found.predicted.source] ?? found.predicted.source}.`),
     costs.length ? h("p", { class: "small cost" }, `Costs: ${costs.join("; ")}.`) : null);
@@ -68,14 +68,14 @@ function ladder(rungs, devices) {
   const names = new Map(devices.map((one) => [one.id, labelOf(one)]));
   const row = (rung, index) => h("tr", { class: rung.isPlan ? "planned" : "", "aria-current": rung.isPlan ? "step" : null },
     h("td", { class: "number" }, String(index + 1)),
-    h("td", {}, index === 0 ? h("span", { class: "muted" }, "as asked") : steps(rung.plan, rungs[index - 1].plan), rung.isPlan ? pill("starts here", "running") : null),
+    h("td", {}, index === 0 ? h("span", { class: "muted" }, "as requested") : steps(rung.plan, rungs[index - 1].plan), rung.isPlan ? pill("starts here", "running") : null),
     h("td", {}, bar(rung.predicted, devices, scale), h("span", { class: "muted small" }, `${bytes(rung.predicted.bytes)}, at most ${bytes(rung.predicted.high_bytes)}`)),
     h("td", {}, fits(rung, names)));
   return [
-    h("div", { class: "ladder-wrap" }, h("table", { class: "ladder" }, h("caption", { class: "visually-hidden" }, "What would be tried, step by step"),
+    h("div", { class: "ladder-wrap" }, h("table", { class: "ladder" }, h("caption", { class: "visually-hidden" }, "Fallbacks, tried in this order"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, "#"), h("th", { scope: "col" }, "Changes"), h("th", { scope: "col" }, "Memory"), h("th", { scope: "col" }, "Fits"))),
       h("tbody", {}, rungs.slice(0, isOpen ? rungs.length : shown).map(row)))),
-    hidden > 0 ? h("button", { type: "button", class: "quiet more-rungs", "aria-expanded": String(isOpen) }, isOpen ? "Show fewer" : `${plural(hidden, "smaller one")}`) : null,
+    hidden > 0 ? h("button", { type: "button", class: "quiet more-rungs", "aria-expanded": String(isOpen) }, isOpen ? "Show fewer" : `Show ${plural(hidden, "smaller option")}`) : null,
   ];
 }
 

@@ -53,9 +53,9 @@ function again(seconds = 5) {
 }
 
 const STATES = {
-  live: ["live", "What happens is shown as it happens"],
-  lost: ["reconnecting", "The service does not answer. What is shown may be out of date; nothing is missed once it is back"],
-  offline: ["offline", "This computer has no network. What is shown may be out of date"],
+  live: ["live", "This page updates as things happen"],
+  lost: ["reconnecting", "The service does not answer. This page may be out of date; it catches up when the service is back"],
+  offline: ["offline", "This computer is offline. This page may be out of date"],
 };
 function show(state, seconds = 0) {
   const element = document.querySelector(".live");

@@ -38,7 +38,7 @@ export function ask(title, fields, action, work) {
 
 /** Shown once: a secret that is kept nowhere. */
 export function secret(title, text) {
-  open(title, h("h2", {}, title), h("p", {}, "It is shown this once and kept nowhere. Copy it now."), h("pre", { class: "mono" }, text),
+  open(title, h("h2", {}, title), h("p", {}, "It is shown only this once. Copy it now."), h("pre", { class: "mono" }, text),
     h("form", { method: "dialog" }, h("menu", {}, h("button", { type: "button", onclick: () => copy(text) }, "Copy"), h("button", { class: "primary" }, "Done"))));
 }
 

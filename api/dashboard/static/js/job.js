@@ -35,7 +35,7 @@ async function load() {
     show();
     hasLoaded();
   } catch (error) {
-    say($("#problem"), `The job could not be loaded: ${error.message}. It is tried again by itself.`);
+    say($("#problem"), `The job could not be loaded: ${error.message}. Retrying.`);
     $("#problem").hidden = false;
     clearTimeout(again); // of another that failed meanwhile
     again = setTimeout(load, AGAIN_MS);
@@ -82,7 +82,7 @@ function sentence(job, attempts) {
   switch (job.state) {
     case "running": {
       const doing = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}` : "starting";
-      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `, and is asked to ${job.stopping}` : ""}${earlier}.`;
+      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `; ${job.stopping} requested` : ""}${earlier}.`;
     }
     case "queued": {
       const about = wait(job, state.devices);
@@ -109,7 +109,7 @@ function because(attempt) {
 const ACTIONS = {
   pause: { name: "Pause", states: ["queued", "running"] },
   resume: { name: "Resume", states: ["paused"], class: "primary" },
-  cancel: { name: "Cancel", states: ["queued", "running", "paused"], class: "danger", sure: "Cancel this job? What it has saved stays, but it will not go on." },
+  cancel: { name: "Cancel", states: ["queued", "running", "paused"], class: "danger", sure: "Cancel this job? Its files are kept, but it cannot be resumed." },
 };
 let actionsOf = "";
 function showActions(job) {
@@ -120,7 +120,7 @@ function showActions(job) {
     h("button", { type: "button", class: action.class ?? "", onclick: (event) => doing(event.target, async () => {
       if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
       await post(`/v1/jobs/${id}/${verb}`);
-      toast(`${action.name}: asked for`);
+      toast(`${action.name} requested`);
       await load();
     }) }, action.name));
   $("#actions").replaceChildren(...buttons, !maySubmit(me) ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));

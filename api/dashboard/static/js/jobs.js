@@ -96,7 +96,7 @@ async function load() {
     show();
   } catch (error) {
     if (number !== asked) return;
-    say($("#problem"), `The list could not be loaded: ${error.message}. It is tried again by itself.`);
+    say($("#problem"), `The list could not be loaded: ${error.message}. Retrying.`);
     $("#problem").hidden = false;
     setTimeout(load, 5000);
   } finally {
@@ -146,7 +146,7 @@ function show() {
       ? [h("h2", {}, "No job matches"), h("p", {}, "Choose other filters above."), h("a", { class: "button", href: "/" }, "Show all jobs")]
       : [h("h2", {}, "No jobs yet"), me && maySubmit(me)
         ? [h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]
-        : h("p", {}, "None that you may see. They appear here by themselves.")]);
+        : h("p", {}, "New jobs that you can see appear here automatically.")]);
   }
   showChosen();
 }
@@ -230,7 +230,7 @@ $("#none").addEventListener("click", chooseNone);
 $("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].sort((one, other) => one - other).join(",") })}`));
 $("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
   const jobs = toCancel();
-  if (!(await confirmed(`Cancel ${plural(jobs.length, "job")}? What they have saved stays.`, "Cancel them"))) return;
+  if (!(await confirmed(`Cancel ${plural(jobs.length, "job")}? Their files are kept, but they cannot be resumed.`, "Cancel them"))) return;
   const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
   const isRunning = (job) => job.state === "running";
   // Those that wait first: they would start on the devices of the others.

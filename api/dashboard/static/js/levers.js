@@ -2,11 +2,11 @@
 import { $, h } from "./dom.js";
 
 const LEVERS = {
-  micro_batch: ["Micro-batch", "the batch in pieces: same update, slower"],
-  precision: ["Precision", "bfloat16, where the device does it well"],
+  micro_batch: ["Micro-batch", "split the batch: same update, slower"],
+  precision: ["Precision", "bfloat16, on devices that support it well"],
   proposals: ["Proposals", "fewer of them, in two-stage models"],
   image_size: ["Image size", "smaller images"],
-  backbone: ["Backbone", "a smaller one, which learns anew"],
+  backbone: ["Backbone", "a smaller one; training starts over"],
   batch_size: ["Batch", "smaller, with learning rate and steps to match"],
 };
 

@@ -59,7 +59,7 @@ export function start(root, { id, state }) {
   }
   function told() {
     const [first, last] = view.shown();
-    say(where, view.total ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}` : "Nothing was printed yet.");
+    say(where, view.total ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}` : "The log is empty so far.");
   }
   function showFresh() {
     follow.checked = view.follows;
@@ -77,7 +77,7 @@ export function start(root, { id, state }) {
   async function load(line) {
     options();
     if (!attempt.value) {
-      say(where, "It has not been tried yet.");
+      say(where, "No attempt has started yet.");
       return;
     }
     const of = number();

@@ -51,8 +51,8 @@ async function start() {
 }
 
 function refuse({ role }) {
-  const why = role === "viewer" ? "As a viewer you see jobs and what comes of them. An admin can make you a member." : "You are logged in with a token that may only read.";
-  $(".new-job").replaceWith(h("div", { class: "card empty" }, h("h2", {}, "You may not submit jobs"), h("p", {}, why), h("a", { class: "button", href: "/" }, "All jobs")));
+  const why = role === "viewer" ? "Viewers can only read. Ask an admin to make you a member." : "You are logged in with a read-only token.";
+  $(".new-job").replaceWith(h("div", { class: "card empty" }, h("h2", {}, "You cannot submit jobs"), h("p", {}, why), h("a", { class: "button", href: "/" }, "All jobs")));
 }
 
 function problem(text) {
@@ -229,7 +229,7 @@ async function estimate() {
   } catch (error) {
     if (error.name === "AbortError") return;
     showErrors(faults(error));
-    if (!$(".verdict", place)) put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "There is something to correct first."));
+    if (!$(".verdict", place)) put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Correct the marked fields first."));
     place.dataset.old = "";
   } finally {
     if (!signal.aborted) place.removeAttribute("aria-busy");

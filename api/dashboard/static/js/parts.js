@@ -10,12 +10,12 @@ export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slo
 /** The same of one that is known by its id, `host/gpu-1`, such as an attempt's. */
 export const labelOf = ({ id }) => id.replace(/^.*\/(gpu|cpu)-(\d+)$/, (_, kind, index) => deviceLabel({ kind, index }));
 
-/** free, leased, quarantined, busy with others, away: in words and a colour. */
+/** free, in use, quarantined, used by others, away: in words and a colour. */
 export function stateOf(device) {
   if (!device.is_present) return ["away", "queued"];
   if (device.problem) return ["quarantined", "quarantined"];
-  if (device.job) return ["leased", "running"];
-  return device.others_bytes > 0.1 * device.total_bytes ? ["busy with others", "busy"] : ["free", "free"];
+  if (device.job) return ["in use", "running"];
+  return device.others_bytes > 0.1 * device.total_bytes ? ["used by others", "busy"] : ["free", "free"];
 }
 
 /** A card that the driver does not answer for is told of as one without free memory, and nobody knows who has it. */
@@ -47,8 +47,8 @@ function memory(total, parts, marks = []) {
 }
 
 const WORDS = {
-  completed: "completed", interrupted: "interrupted", too_large: "too large for the device", neighbour: "a neighbour holds the memory",
-  fragmentation: "memory in pieces", leak: "memory grew and grew", spike: "one batch was larger", host: "the host ran out of memory",
-  disk: "the disk is full", bug: "an error", unknown_kill: "killed, nobody knows by whom",
+  completed: "completed", interrupted: "interrupted", too_large: "too large for the device", neighbour: "memory held by another process",
+  fragmentation: "memory fragmented", leak: "memory leak", spike: "one batch needed more memory", host: "the host ran out of memory",
+  disk: "the disk is full", bug: "an error", unknown_kill: "stopped unexpectedly (cause unknown)",
 };
 export const diagnosisWords = (diagnosis) => WORDS[diagnosis] ?? diagnosis ?? "";

@@ -14,7 +14,7 @@ export function showPast(place, history, hours) {
     temperature: history.temperature[index], job: history.job[index],
   }));
   if (!points.length || !history.total_bytes) {
-    put(place, h("p", { class: "muted small" }, "Nothing is known of this time."));
+    put(place, h("p", { class: "muted small" }, "No data for this period."));
     return;
   }
   const x = (at) => (WIDTH * (Math.max(at, from) - from)) / (until - from);
@@ -26,7 +26,7 @@ export function showPast(place, history, hours) {
     svg("path", { class: "busy", d: line(run.filter((one) => one.utilisation !== null), x, (one) => HEIGHT - one.utilisation) }),
   ]);
   const most = Math.max(...points.map((one) => one.ours + one.others));
-  const usual = `most ${bytes(most)} of ${bytes(history.total_bytes)}`;
+  const usual = `peak ${bytes(most)} of ${bytes(history.total_bytes)}`;
   const told = h("span", { class: "told number" }, usual);
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `Memory held in the last ${hours} h: ${usual}` }, areas);
   picture.addEventListener("pointermove", (event) => {

@@ -110,7 +110,7 @@ export function start(root, { id, state }) {
     const { job } = state;
     const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
     return h("div", { class: "card empty" }, h("h2", {}, "No evaluation yet"),
-      h("p", {}, isOver ? "The job ended before its first evaluation." : `It comes while the job trains, at the latest at its end, step ${job.progress.steps.toLocaleString("en")}.`));
+      h("p", {}, isOver ? "The job ended before its first evaluation." : `The first evaluation runs during training, at step ${job.progress.steps.toLocaleString("en")} at the latest.`));
   }
 
   function main(values) {

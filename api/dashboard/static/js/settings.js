@@ -18,11 +18,11 @@ async function account(place) {
   const use = (name, used, most) => h("div", { class: "use" }, h("span", { class: "muted" }, name), h("b", { class: "number" }, used), h("span", { class: "muted small" }, most === null ? "no limit" : `of ${most}`),
     most ? h("progress", { max: most, value: Math.min(most, Number(used)), "aria-label": name }) : null);
   const change = () => ask("Change password", [
-    field("Current password", h("input", { id: "current", type: "password", autocomplete: "current-password" }), "Leave it empty where you have none yet."),
+    field("Current password", h("input", { id: "current", type: "password", autocomplete: "current-password" }), "Leave it empty if you have none yet."),
     field("New password", h("input", { id: "new-password", type: "password", autocomplete: "new-password" })),
   ], "Change password", async () => {
     await send("/v1/users/me/password", { password: $("#new-password").value, current: $("#current").value || null });
-    toast("The password is changed; your other sessions have ended");
+    toast("Password changed. Your other sessions were logged out.");
   });
   put(place, head("Account", `${me.user}, ${me.role}`, me.csrf ? h("button", { type: "button", onclick: change }, "Change password") : null),
     h("div", { class: "card uses" }, use("Queued jobs", String(me.use.queued), me.limits.max_queued), use("Running jobs", String(me.use.running), me.limits.max_running),
@@ -36,21 +36,21 @@ async function tokens(place) {
   const items = (await get("/v1/tokens")).items.filter((token) => !token.revoked_at);
   const mine = Object.fromEntries(Object.entries(SCOPES).filter(([scope]) => me.scopes.includes(scope)));
   const add = () => ask("New token", [
-    field("Name", h("input", { id: "token-name", maxlength: "64", placeholder: "laptop", autocomplete: "off" }), "To tell it from your others."),
-    field("May", choice("token-scope", mine, me.scopes.includes("submit") ? "submit" : "read")),
+    field("Name", h("input", { id: "token-name", maxlength: "64", placeholder: "laptop", autocomplete: "off" }), "So that you can tell your tokens apart."),
+    field("Permission", choice("token-scope", mine, me.scopes.includes("submit") ? "submit" : "read")),
     field("Expires after", choice("token-days", { 7: "7 days", 30: "30 days", 90: "90 days", 365: "1 year", "": "never" }, "90")),
-  ], "Make token", async () => {
+  ], "Create token", async () => {
     const days = $("#token-days").value;
     const token = await post("/v1/tokens", { name: $("#token-name").value.trim(), scopes: [$("#token-scope").value], expires_in_days: days ? Number(days) : null });
     secret(`Token “${token.name}”`, token.token);
     await tokens(place);
   });
   const revoke = (token) => act("Revoke", async () => {
-    if (!(await confirmed(`Revoke “${token.name}”? Whoever uses it is refused from then on.`, "Revoke it"))) return;
+    if (!(await confirmed(`Revoke “${token.name}”? Everything that uses it is refused from then on.`, "Revoke it"))) return;
     await remove(`/v1/tokens/${token.id}`);
     await tokens(place);
   }, "danger");
-  const heads = { Name: "", User: "", May: "", Made: "", "Last used": "", Expires: "", "": "action" };
+  const heads = { Name: "", User: "", Permission: "", Created: "", "Last used": "", Expires: "", "": "action" };
   put(place, head("Tokens", "For scripts and the command line: Authorization: Bearer …", me.scopes.includes("submit") ? h("button", { type: "button", class: "primary", onclick: add }, "New token") : null));
   place.append(items.length ? table("Tokens", heads, items.map((token) => [
     token.name, token.user, SCOPES[token.scopes.at(-1)] ?? token.scopes.join(", "), time(token.created_at, day), token.last_used_at ? time(token.last_used_at) : "never",
@@ -63,8 +63,8 @@ async function webhooks(place) {
   const { items } = await get("/v1/webhooks");
   const add = () => ask("New webhook", [
     field("Address", h("input", { id: "hook-url", type: "url", placeholder: "https://…", maxlength: "1000" })),
-    h("fieldset", {}, h("legend", {}, "Jobs that it is told of"), Object.entries(KINDS).map(([kind, words]) => h("label", { class: "check" }, h("input", { type: "checkbox", checked: true, value: kind, class: "hook-kind" }), words)), h("p", {})),
-  ], "Make webhook", async () => {
+    h("fieldset", {}, h("legend", {}, "Send a message when a job"), Object.entries(KINDS).map(([kind, words]) => h("label", { class: "check" }, h("input", { type: "checkbox", checked: true, value: kind, class: "hook-kind" }), words)), h("p", {})),
+  ], "Create webhook", async () => {
     const hook = await post("/v1/webhooks", { url: $("#hook-url").value.trim(), kinds: $$(".hook-kind").filter((box) => box.checked).map((box) => box.value) });
     secret("The webhook's secret", hook.secret);
     await webhooks(place);
@@ -85,7 +85,7 @@ async function webhooks(place) {
       await webhooks(place);
     }, "danger"),
   ];
-  const heads = { Address: "", "Told of": "", State: "", "": "action" };
+  const heads = { Address: "", Events: "", State: "", "": "action" };
   put(place, head("Webhooks", "Signed messages about your jobs (Standard Webhooks).", h("button", { type: "button", class: "primary", onclick: add }, "New webhook")));
   place.append(items.length ? table("Webhooks", heads, items.map((hook) => [
     h("span", { class: "mono" }, hook.url), hook.kinds.map((kind) => KINDS[kind] ?? kind).join(", "), hookState(hook), actions(hook)])) : none("There is no webhook."));
@@ -96,7 +96,7 @@ function hookState(hook) {
 }
 async function deliveries(hook) {
   const { items } = await get(`/v1/webhooks/${hook.id}/deliveries?limit=50`);
-  const state = (one) => (one.sent_at ? dot(`taken (${one.status})`, "succeeded") : one.next_at ? h("span", {}, dot("tried again", "busy"), " ", time(one.next_at)) : dot("given up", "failed"));
+  const state = (one) => (one.sent_at ? dot(`delivered (${one.status})`, "succeeded") : one.next_at ? h("span", {}, dot("retrying", "busy"), " ", time(one.next_at)) : dot("not delivered", "failed"));
   const heads = { When: "", What: "", State: "", Tries: "number", Error: "" };
   const title = "Deliveries";
   open(title, h("h2", {}, title), h("p", { class: "muted mono" }, hook.url),

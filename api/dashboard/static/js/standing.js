@@ -31,7 +31,7 @@ function shrunk(asked, plan) {
 export function waits(job, devices) {
   const about = wait(job, devices);
   return h("span", { class: "number" }, place(job),
-    about === undefined ? null : h("span", { class: "one-line small muted", title: "When so many of the jobs that run now have ended, at the pace they have" }, `in about ${duration(about)}`));
+    about === undefined ? null : h("span", { class: "one-line small muted", title: "Estimated from the remaining time of running jobs" }, `in about ${duration(about)}`));
 }
 
 /** A job that waits for something is not next, even where no other job is before it. */

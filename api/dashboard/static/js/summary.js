@@ -94,7 +94,7 @@ export function edit(element, field, state, reload) {
         close();
         toast(`${label} saved`);
         await reload();
-      } else say(error, `Somebody changed it to ${excerpt(before[field])} meanwhile. Save again to have yours instead.`);
+      } else say(error, `Somebody changed it to ${excerpt(before[field])} meanwhile. Save again to overwrite it.`);
     } catch (problem) {
       say(error, problem.errors[0]?.message ?? problem.message);
     }

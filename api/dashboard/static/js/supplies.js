@@ -21,7 +21,7 @@ async function datasets(place) {
   place.closest(".table-wrap").hidden = !items.length;
   put(place, items.map((one) => h("tr", {},
     cell("Dataset", h("b", {}, one.name), one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null),
-    number("Images", count(one.images)), number("To validate", count(one.validation_images)), number("Boxes", one.boxes === null ? "–" : count(one.boxes)),
+    number("Images", count(one.images)), number("Validation", count(one.validation_images)), number("Boxes", one.boxes === null ? "–" : count(one.boxes)),
     cell("Masks", one.has_masks ? "yes" : "no"), cell("Classes", classes(one)), number("Size", bytes(one.bytes)),
     action(one.problem || !maySubmit(me) ? null : train({ dataset: one.name }, one.name)))));
 }
@@ -43,7 +43,7 @@ function sizes(all) {
 async function models(place) {
   const [{ items }, me] = await Promise.all([get("/v1/models"), whoami()]);
   put(place, items.map((one) => h("tr", {},
-    cell("Model", h("b", { class: "mono" }, one.name), one.smaller ? h("span", { class: "reason" }, `may come down to ${one.smaller}`) : null),
+    cell("Model", h("b", { class: "mono" }, one.name), one.smaller ? h("span", { class: "reason" }, `can fall back to ${one.smaller}`) : null),
     cell("Family", one.family.replaceAll("_", " "), one.needs_masks ? h("span", { class: "reason" }, "needs masks") : null), cell("Backbone", one.backbone),
     cell("Images", h("b", { class: "number" }, size(one.image_size)), sizes(one.image_sizes)),
     number("Batch", one.batch_size), number("Steps", count(one.steps)), number("Learning rate", figure(one.learning_rate)), action(maySubmit(me) ? train({ model: one.name }, one.name) : null))));

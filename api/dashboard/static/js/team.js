@@ -6,7 +6,7 @@ import { doing, toast } from "./frame.js";
 import { ask, choice, field, line, table } from "./forms.js";
 import { dot } from "./parts.js";
 
-const ROLES = { viewer: "viewer: looks", member: "member: has jobs", admin: "admin: may do all" };
+const ROLES = { viewer: "Viewer: read only", member: "Member: submits jobs", admin: "Admin: full access" };
 const LIMITS = { max_queued: "Queued at most", max_running: "Running at most", device_hours_week: "Hours in 7 days" };
 
 // --- users ----------------------------------------------------------------------------------------------------------------
@@ -15,7 +15,7 @@ export async function users(place) {
   const of = (used, most) => (most === null ? figure(used) : `${figure(used)} of ${figure(most)}`);
   const heads = { User: "", Role: "", State: "", Running: "number", "Hours, 7 days": "number", "Queued at most": "number", "": "action" };
   const add = h("button", { type: "button", class: "primary", onclick: () => addUser(place) }, "New user");
-  put(place, h("header", { class: "part" }, h("div", {}, h("h2", {}, "Users"), h("p", { class: "muted" }, "Limits that are not set are the service's own.")), add));
+  put(place, h("header", { class: "part" }, h("div", {}, h("h2", {}, "Users"), h("p", { class: "muted" }, "Empty limits use the defaults of the service.")), add));
   place.append(table("Users", heads, items.map((user) => [
     user.name, user.role, user.is_disabled ? dot("disabled", "failed") : user.has_password ? dot("active", "free") : dot("token only", "free"),
     of(user.use.running, user.effective_limits.max_running), of(user.use.device_hours_week, user.effective_limits.device_hours_week), user.effective_limits.max_queued ?? "no limit",
@@ -27,8 +27,8 @@ function addUser(place) {
   ask("New user", [
     field("Name", h("input", { id: "user-name", maxlength: "64", autocomplete: "off" })),
     field("Role", choice("user-role", ROLES, "member")),
-    field("Password", h("input", { id: "user-password", type: "password", autocomplete: "new-password" }), "Without one, only tokens let the user in."),
-  ], "Make user", async () => {
+    field("Password", h("input", { id: "user-password", type: "password", autocomplete: "new-password" }), "Without a password, the user can log in with a token only."),
+  ], "Create user", async () => {
     await post("/v1/users", { name: $("#user-name").value.trim(), role: $("#user-role").value, password: $("#user-password").value || null });
     await users(place);
   });
@@ -41,7 +41,7 @@ function editUser(user, place) {
     field("Role", choice("edit-role", ROLES, user.role)),
     field("New password", h("input", { id: "edit-password", type: "password", autocomplete: "new-password", placeholder: "unchanged" })),
     h("div", { class: "row" }, Object.entries(LIMITS).map(limit)), h("p", {}),
-    h("label", { class: "check" }, h("input", { type: "checkbox", id: "edit-disabled", checked: user.is_disabled }), "Disabled: cannot get in"),
+    h("label", { class: "check" }, h("input", { type: "checkbox", id: "edit-disabled", checked: user.is_disabled }), "Disabled: cannot log in"),
   ], "Save", async () => {
     const body = { role: $("#edit-role").value, disabled: $("#edit-disabled").checked, limits: Object.fromEntries(Object.keys(LIMITS).map((name) => [name, read(name)])) };
     if ($("#edit-password").value) body.password = $("#edit-password").value;

@@ -11,7 +11,7 @@ const shown = new Map(); // number: whether its changes are whole; once it has e
 
 export function showTimeline(list, job, attempts) {
   if (!attempts.length) {
-    put(list, h("li", { class: "empty" }, job.state === "failed" ? "It was never tried: nothing that its policy allows would fit." : "Not tried yet. The first attempt appears here as soon as it has a device."));
+    put(list, h("li", { class: "empty" }, job.state === "failed" ? "It never started: nothing that its policy allows would fit." : "Not started yet. The first attempt appears here when the job gets a device."));
     return;
   }
   const before = (attempt) => attempts[attempt.number - 2];
@@ -80,7 +80,7 @@ function end(job, attempt, next) {
     shorter && shorter !== job.reason ? h("p", { class: "muted small wraps" }, shorter) : null,
     lines.length ? h("div", { class: "evidence" }, h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
       h("ol", {}, lines.map((line) => h("li", {}, h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)), h("code", {}, line.text))))) : null,
-    followed ? h("p", { class: "followed" }, planned ? [`Planned anew for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : followed) : null,
+    followed ? h("p", { class: "followed" }, planned ? [`Changed for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : followed) : null,
   ];
 }
 
