@@ -45,7 +45,7 @@ async function load() {
   const ids = wanted();
   $("#empty").hidden = ids.length >= 2;
   if (ids.length >= 2) plotly(address).catch(() => {});
-  const found = await Promise.allSettled(ids.map(one));
+  const [found] = await Promise.all([Promise.allSettled(ids.map(one)), knowFamilies()]);
   if (number !== asked) return; // others were chosen meanwhile
   const problems = found.map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null)).filter(Boolean);
   say($("#problem"), problems.join("; "));
@@ -56,6 +56,10 @@ async function load() {
   if (jobs.length >= 2) await showCurves();
   else grid.clear();
   head.element.hidden = !grid.cards.size;
+}
+
+async function knowFamilies() {
+  if (!families.size) families = new Map((await get("/v1/models").catch(() => ({ items: [] }))).items.map((model) => [model.name, model.family]));
 }
 
 /** Each is asked for once, and again when something has happened to it. */
@@ -159,11 +163,22 @@ function showChosen() {
 // --- what differs -----------------------------------------------------------------------------------------------------
 const last = (job, name) => job.metrics.filter((series) => series.name === name).flatMap((series) => series.mean).at(-1) ?? null;
 const seconds = (job) => (job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null);
-/** [name, value, how it is shown, which is best, of the jobs that succeeded] */
+/** What two jobs must share for the one to be better than the other. Losses of other models or data are other sums. */
+const SAME = {
+  data: (job) => job.dataset,
+  loss: (job) => `${families.get(job.plan.model)} ${job.dataset} ${job.plan.image_size}`,
+  length: (job) => `${families.get(job.plan.model)} ${job.plan.steps * job.plan.batch_size}`,
+  any: () => "",
+};
+let families = new Map();
+/** [name, value, how it is shown, {best, same, isFinal}]; isFinal: of a job that goes on it is not known yet. */
 const ROWS = [
-  ["State", (job) => job.state], ["mAP", (job) => last(job, NAMES[1]), figure, Math.max], ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, Math.max],
-  ["Total loss, last", (job) => last(job, NAMES[0]), figure, Math.min], ["Images a second", (job) => last(job, "images_per_s"), figure, Math.max],
-  ["Peak memory", (job) => job.tries.at(-1)?.measured_peak_bytes ?? null, bytes, Math.min], ["Time", seconds, duration, Math.min], ["Attempts", (job) => job.attempts, String, Math.min],
+  ["State", (job) => job.state], ["mAP", (job) => last(job, NAMES[1]), figure, { best: Math.max, same: SAME.data }],
+  ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, { best: Math.max, same: SAME.data }],
+  ["Total loss, last", (job) => last(job, NAMES[0]), figure, { best: Math.min, same: SAME.loss }],
+  ["Images a second", (job) => last(job, "images_per_s"), figure, { best: Math.max, same: SAME.any }],
+  ["Peak memory", (job) => job.tries.at(-1)?.measured_peak_bytes ?? null, bytes, { best: Math.min, same: SAME.any, isFinal: true }],
+  ["Time", seconds, duration, { best: Math.min, same: SAME.length, isFinal: true }], ["Attempts", (job) => job.attempts, String, { best: Math.min, same: SAME.any, isFinal: true }],
   ["Owner", (job) => job.owner], ["Dataset", (job) => job.dataset], ["Model", (job) => job.plan.model], ["Image size", (job) => size(job.plan.image_size)],
   ["Batch", (job) => job.plan.batch_size], ["Micro-batch", (job) => job.plan.micro_batch], ["Precision", (job) => job.plan.precision], ["Steps", (job) => job.plan.steps],
   ["Learning rate", (job) => job.plan.learning_rate, (value) => String(Number(value.toPrecision(4)))], ["Proposals", (job) => job.plan.proposals], ["Device", (job) => job.tries.at(-1)?.device ?? null, (device) => `${labelOf(device)}, ${device.name}`],
@@ -174,14 +189,13 @@ $("#only").addEventListener("change", showTable);
 function showTable() {
   $("#differences").hidden = jobs.length < 2;
   if (jobs.length < 2) return;
-  const rows = ROWS.map(([name, value, words = String, best]) => {
+  const rows = ROWS.map(([name, value, words = String, mark]) => {
     const values = jobs.map(value);
     const known = values.filter((one) => one !== null && one !== undefined);
     const texts = values.map((one) => (one === null || one === undefined ? "–" : words(one)));
     const differs = new Set(texts).size > 1;
-    const finished = values.filter((one, at) => known.includes(one) && jobs[at].state === "succeeded");
-    const top = best && new Set(finished.map(words)).size > 1 ? words(best(...finished)) : null;
-    return { name, differs, isKnown: known.length > 0, cells: texts.map((text, at) => ({ text, best: text === top && jobs[at].state === "succeeded" })) };
+    const top = mark ? topOf(values, words, mark) : null;
+    return { name, differs, isKnown: known.length > 0, cells: texts.map((text) => ({ text, best: text === top })) };
   }).filter((row) => row.isKnown && (row.differs || !$("#only").checked));
   $("#table").style.setProperty("--jobs", jobs.length);
   put($("#table"), h("caption", { class: "visually-hidden" }, "The jobs side by side"),
@@ -189,6 +203,15 @@ function showTable() {
     h("tbody", {}, rows.map((row) => h("tr", { class: row.differs ? "" : "same" }, h("th", { scope: "row" }, row.name),
       row.cells.map((cell) => h("td", { class: cell.best ? "best" : "", title: cell.text }, h("span", {}, cell.text), cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null))))));
   $("#same").hidden = rows.length > 0;
+}
+
+/** The best of a row as it is shown, null where there is none: only among jobs that can be compared, whatever runs. */
+function topOf(values, words, { best, same, isFinal }) {
+  const known = jobs.map((job, at) => ({ job, value: values[at] })).filter(({ value }) => value !== null && value !== undefined);
+  const [first, ...rest] = known.map(({ job }) => same(job));
+  if (rest.some((one) => one !== first) || new Set(known.map(({ value }) => words(value))).size < 2) return null;
+  const top = words(best(...known.map(({ value }) => value)));
+  return isFinal && known.some(({ job, value }) => words(value) === top && job.state !== "succeeded") ? null : top;
 }
 
 // --- the curves ---------------------------------------------------------------------------------------------------------
@@ -203,7 +226,7 @@ async function showCurves() {
     })).filter((chart) => grid.has(chart, range));
     head.show(range);
     if (charts.length) await grid.show(charts, range, { legend: false });
-    else grid.clear(h("p", { class: "card empty" }, "None of them has made a step yet."));
+    else grid.clear(h("p", { class: "card empty" }, "None of these jobs has finished a step yet."));
   } catch (error) {
     say($("#problem"), `The curves could not be drawn: ${error.message}`);
     $("#problem").hidden = false;
