@@ -135,7 +135,7 @@ def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
     guard.allow("422")
     page = open_tab(service, "/jobs/new")
     estimate, start = page.get_by_role("region", name="Estimate"), page.get_by_label("Start from")
-    expect(estimate).to_contain_text("If it does not fit")
+    expect(estimate).to_contain_text("Fallbacks")
     page.get_by_text("a pipeline.config of your own").click()
     page.get_by_label("pipeline.config", exact=True).fill(pipeline_config.to_text(zoo_like("efficientdet_d0")))
     expect(page.locator("[data-field=checkpoint] .error")).to_contain_text("POST /v1/checkpoints")
