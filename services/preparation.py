@@ -55,6 +55,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
         base, asked = _asked(request, dataset)
         is_own = bool(request.get("pipeline_config"))
         composition.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
+        pipeline_config.parse(pipeline_config.to_text(base))  # written out it is longer, and it is read again later
         faults.extend(_too_long(settings, request, asked))
     if not faults:
         faults.extend(_misfit(settings, request, base, asked))

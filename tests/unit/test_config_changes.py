@@ -192,6 +192,13 @@ def test_lists_of_thousands_are_counted_instead_of_shown(settings: Settings) -> 
     assert len(found) < 60
 
 
+def test_a_config_that_is_too_long_once_it_is_written_out_is_refused(settings: Settings) -> None:
+    text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
+    listed = text.replace("aspect_ratios: 1.0\n", f"aspect_ratios: [{'1,' * 9_000}1]\n", 1)
+    with pytest.raises(Invalid, match=r"pipeline_config: .*(characters long|more than)"):
+        prepare(settings, {"dataset": "shapes", "pipeline_config": listed, "checkpoint": None})
+
+
 def test_weights_that_are_not_there_are_refused_unless_the_request_speaks_of_them(settings: Settings) -> None:
     sent = {"dataset": "shapes", "pipeline_config": pipeline_config.to_text(zoo_like("efficientdet_d0"))}
     with pytest.raises(Invalid) as refused:
