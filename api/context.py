@@ -14,8 +14,19 @@ from services.errors import Fault, Invalid, Unauthenticated
 from services.figures import Ended
 from services.settings import Settings
 from services.store.engine import Store
+from services.users.sessions import Browser
 
-__all__ = ["AttemptNumber", "Caller", "Context", "Here", "IdempotencyKey", "JobId", "address_of", "known_query_only"]
+__all__ = [
+    "AttemptNumber",
+    "Caller",
+    "Context",
+    "Here",
+    "IdempotencyKey",
+    "JobId",
+    "address_of",
+    "browser_of",
+    "known_query_only",
+]
 
 _MOST_TOLD = 20  # parameters that do not exist
 LARGEST_ID = 2**53 - 1  # what JavaScript can count to
@@ -34,6 +45,10 @@ class Context:
 def address_of(request: Request) -> str:
     """Where it comes from; of a proxy that is trusted, for whom it asks."""
     return request.client.host if request.client else ""
+
+
+def browser_of(request: Request) -> Browser:
+    return Browser(address_of(request), request.headers.get("user-agent", ""))
 
 
 def _context(request: Request) -> Context:

@@ -8,12 +8,11 @@ from fastapi import APIRouter, Request, Response
 from api import cookies
 from api.answers import WhoAmI
 from api.bodies import LoginBody
-from api.context import Caller, Here, address_of
+from api.context import Caller, Here, address_of, browser_of
 from api.problems import documented
 from services.accounts import Scope
 from services.errors import Unauthenticated
 from services.users import directory, sessions
-from services.users.sessions import Browser
 
 router = APIRouter(tags=["sessions"])
 
@@ -25,7 +24,7 @@ def log_in(body: LoginBody, request: Request, here: Here) -> Response:
     What changes something then needs the header `X-CSRF-Token` as well, with the value of `csrf` in `GET /v1/whoami`.
     """
     here.logins.take(address_of(request), body.user)
-    browser = Browser(address_of(request), request.headers.get("user-agent", ""))
+    browser = browser_of(request)
     if body.token:
         begun = sessions.log_in_with_token(here.store, body.token, browser)
     else:

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from api import cursors, etags, patterns
 from api.answers import Audit, User, Users
 from api.bodies import OwnPasswordBody, UserBody, UserChangeBody
-from api.context import Caller, Here, IdempotencyKey
+from api.context import Caller, Here, IdempotencyKey, browser_of
 from api.creation import CREATED, created
 from api.etags import IfMatch
 from api.problems import documented
@@ -63,10 +63,10 @@ def _shown(here: Here, caller: Caller, name: str, response: Response) -> dict[st
 
 
 @router.put("/users/me/password", status_code=204, response_class=Response, responses=documented(409, 429))
-def change_own_password(body: OwnPasswordBody, here: Here, caller: Caller) -> Response:
-    """Your own. Your other sessions end; tokens stay."""
+def change_own_password(body: OwnPasswordBody, request: Request, here: Here, caller: Caller) -> Response:
+    """Change your own password. Your other sessions end; your tokens stay valid."""
     here.password_tries.take(caller.user_id, "tries")
-    directory.change_own_password(here.store, caller, body.password, body.current)
+    directory.change_own_password(here.store, caller, body.password, body.current, browser_of(request))
     return Response(status_code=204)
 
 

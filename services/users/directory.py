@@ -21,6 +21,7 @@ from services.store import accounts, audit, jobs, sessions
 from services.store.engine import Store
 from services.store.models import User
 from services.users import passwords
+from services.users.sessions import UNKNOWN, Browser, note_refusal
 from services.views import stamp
 
 __all__ = ["audit_page", "change", "change_own_password", "create", "every", "show", "use_of"]
@@ -129,8 +130,10 @@ def _keep_an_admin(admins: Sequence[User], changed: User) -> None:
         raise Conflict("last_admin", f"{changed.name} is the last admin: make somebody else one first")
 
 
-def change_own_password(store: Store, principal: Principal, password: str, current: str | None) -> None:
-    """All other sessions of the user end. Raises Invalid, Forbidden.
+def change_own_password(
+    store: Store, principal: Principal, password: str, current: str | None, browser: Browser = UNKNOWN
+) -> None:
+    """All other sessions of the user end. Raises Invalid, Forbidden. A wrong `current` goes into the audit.
 
     The first password needs no current one, but a way in that could do all that the password will be good for: a token
     with fewer rights, or one that ends, does not become a way around itself.
@@ -142,7 +145,10 @@ def change_own_password(store: Store, principal: Principal, password: str, curre
     if user.password is None:
         if principal.scopes != who.allowed(principal.role) or principal.expires_at is not None:
             raise Forbidden("you have no password yet, and this token is too weak to make one: ask an admin")
-    elif current is None or not passwords.matches(user.password, current):
+    elif current is None:
+        raise Invalid([Fault("current", "is missing: send your present password")])
+    elif not passwords.matches(user.password, current):
+        note_refusal(store, f"user {principal.name}", "current password", browser)
         raise Invalid([Fault("current", "is not your password")])
     now = utc_now()
     with store.transaction() as session:

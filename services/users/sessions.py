@@ -22,7 +22,18 @@ from services.store.engine import Store, StoreUnavailable
 from services.store.models import UserSession
 from services.users import passwords
 
-__all__ = ["LONGEST", "UNUSED", "Begun", "Browser", "authenticate", "log_in", "log_in_with_token", "log_out"]
+__all__ = [
+    "LONGEST",
+    "UNKNOWN",
+    "UNUSED",
+    "Begun",
+    "Browser",
+    "authenticate",
+    "log_in",
+    "log_in_with_token",
+    "log_out",
+    "note_refusal",
+]
 
 UNUSED = datetime.timedelta(days=7)
 LONGEST = datetime.timedelta(days=30)
@@ -58,7 +69,7 @@ def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN) -
     is_right = passwords.matches(None if user is None else user.password, password)
     if user is None or not is_right or user.disabled_at is not None:
         # A name that nobody has is not kept: people type their password there.
-        _note_refusal(store, "an unknown user" if user is None else f"user {user.name}", "password", browser)
+        note_refusal(store, "an unknown user" if user is None else f"user {user.name}", "password", browser)
         raise Unauthenticated(_WRONG)
     role = Role(user.role)
     return _begin(store, Principal(user.id, user.name, role, accounts.allowed(role)), browser, user.password)
@@ -69,17 +80,18 @@ def log_in_with_token(store: Store, token: str, browser: Browser = UNKNOWN) -> B
     try:
         return _begin(store, accounts.authenticate(store, token), browser)
     except Unauthenticated:
-        _note_refusal(store, "an unknown user", "token", browser)
+        note_refusal(store, "an unknown user", "token", browser)
         raise
 
 
-def _note_refusal(store: Store, target: str, given: str, browser: Browser) -> None:
-    _log.warning("a log-in with a %s as %s was refused, from %s", given, target, browser.address or "nowhere")
+def note_refusal(store: Store, target: str, given: str, browser: Browser) -> None:
+    """Write a wrong password or token into the audit and the log, never what was typed."""
+    _log.warning("wrong %s for %s, from %s", given, target, browser.address or "an unknown address")
     try:
         with store.transaction() as session:
             audit.add_few(session, "login.refused", target, utc_now(), given=given, address=browser.address[:64])
     except StoreUnavailable as error:  # it is refused all the same
-        _log.warning("a refused log-in was not written down: %s", error)
+        _log.warning("a refused log-in is missing in the audit: %s", error)
 
 
 def _begin(store: Store, principal: Principal, browser: Browser, password: str | None = None) -> Begun:

@@ -101,6 +101,23 @@ def test_a_refused_log_in_is_written_down_without_what_was_typed(service: Servic
     assert not any(typed in str(found) for typed in ("not hers", "hunter2", "dsh_wrong"))
 
 
+def test_a_wrong_current_password_is_written_down_like_a_refused_log_in(service: Service) -> None:
+    def change(**body: str) -> int:
+        return service.ask("PUT", "/v1/users/me/password", json=body).status_code
+
+    assert change(password="correct horse battery") == 204
+    assert change(password="another horse entirely", current="a guess of somebody's") == 422
+    assert change(password="another horse entirely") == 422  # forgotten, not guessed
+    [found] = refusals(service)
+    assert (found["action"], found["target"], found["data"]["given"], found["data"]["address"]) == (
+        "login.refused",
+        "user anna",
+        "current password",
+        "testclient",
+    )
+    assert "guess" not in str(found)
+
+
 def test_a_flood_of_refused_log_ins_does_not_fill_the_audit(service_on_each: Service) -> None:
     service = service_on_each
     now = utc_now()
