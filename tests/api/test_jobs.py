@@ -243,7 +243,7 @@ def test_a_member_s_priority_ends_at_the_usual_one(service: Service) -> None:
     for path in ("/v1/jobs", "/v1/estimate"):
         problem = expect_problem(service.post(path, json={**BODY, "priority": 1}), 422, "invalid")
         assert problem["errors"] == [
-            {"field": "priority", "message": "at most 0: only admins put a job before all others"}
+            {"field": "priority", "message": "must be at most 0: only admins can put a job ahead of the queue"}
         ]
     job = service.job()
     expect_problem(service.ask("PATCH", f"/v1/jobs/{job}", json={"priority": 1}), 422, "invalid")
