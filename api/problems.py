@@ -41,6 +41,7 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "method_not_allowed": (405, "Not possible here"),
     "conflict": (409, "Conflict"),
     "wrong_state": (409, "The job is not in a state for this"),
+    "files_missing": (409, "Files that the job needs are gone"),
     "key_reused": (409, "The Idempotency-Key was used for another request"),
     "name_taken": (409, "The name is taken"),
     "last_admin": (409, "The last admin cannot go"),

@@ -6,11 +6,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import once, queries, quota, standing, submission
+from services import adoption, composition, history, once, queries, quota, standing, submission
 from services.accounts import Principal
 from services.clock import utc_now
+from services.datasets import library
 from services.domain.endings import Diagnosis
 from services.domain.states import FINAL, State, Stop, Verb, advance
+from services.domain.tfrecord import DatasetError
 from services.errors import Conflict, NotFound
 from services.once import Done, Key
 from services.queue import wake_workers
@@ -60,10 +62,14 @@ def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str 
 def resume(
     store: Store, settings: Settings, principal: Principal, job_id: int, idempotency_key: str | None = None
 ) -> Done:
-    """A paused job queues again, and goes on from its last checkpoint. Raises LimitReached."""
+    """Queue a paused job again; it goes on from its last checkpoint.
+
+    Raises LimitReached, and Conflict where files that it needs are gone.
+    """
 
     def work(session: Session, job: Job) -> None:
         if job.state == State.PAUSED:
+            _require_files(session, settings, job)
             quota.require_room(session, settings, job.owner_id, is_new=False)
         _move(session, principal, job, Verb.RESUME)
         job.queued_at, job.not_before = utc_now(), None
@@ -71,6 +77,25 @@ def resume(
     done = _once(store, principal, job_id, Verb.RESUME, idempotency_key, work)
     wake_workers(settings)
     return done
+
+
+def _require_files(session: Session, settings: Settings, job: Job) -> None:
+    """Refuse a job that would fail as soon as it starts: its dataset, or the weights it starts from, are gone."""
+    name = job.request["dataset"]
+    if name not in library.names(settings.datasets_dir):
+        advice = "add it again under this name, then resume the job"
+        raise Conflict("files_missing", f"the dataset {name!r} is gone: {advice}")
+    try:
+        library.find(settings.datasets_dir, name)
+    except DatasetError as error:
+        raise Conflict("files_missing", f"the job's dataset cannot be used: {error}") from None
+    earlier = attempts.of_job(session, job.id)
+    if earlier and history.saved_step(earlier):
+        return  # it goes on from a checkpoint of its own
+    checkpoint = adoption.start_of(settings, job, earlier).checkpoint
+    if checkpoint and not composition.checkpoint_path(settings.checkpoints_dir, checkpoint):
+        advice = "upload it again under this name with POST /v1/checkpoints, then resume the job"
+        raise Conflict("files_missing", f"the checkpoint {checkpoint!r} is gone: {advice}")
 
 
 def _once(

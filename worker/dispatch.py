@@ -12,7 +12,7 @@ from services import composition, conclusion, scheduling
 from services.conclusion import Left
 from services.datasets import library
 from services.domain import pipeline_config
-from services.domain.contract import AttemptSpec, Device
+from services.domain.contract import CHECKPOINTS_DIR, AttemptSpec, Device
 from services.domain.endings import Diagnosis, Ending
 from services.domain.pipeline_config import Config
 from services.scheduling import Claim
@@ -72,6 +72,11 @@ def _give_back(store: Store, claim: Claim, ending: Ending) -> None:
 
 def _compose(settings: Settings, claim: Claim) -> Config:
     checkpoint = composition.checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
+    own = places.job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
+    if claim.checkpoint and checkpoint is None and not any(own.glob("*.index")):
+        # Random weights instead would be another training than the one that was asked for.
+        advice = "upload it again with POST /v1/checkpoints, then clone the job"
+        raise FileNotFoundError(f"the checkpoint {claim.checkpoint!r} is gone: {advice}")
     return composition.compose(
         pipeline_config.parse(claim.base_config),
         claim.plan,

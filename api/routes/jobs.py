@@ -113,7 +113,8 @@ def pause_job(
 def resume_job(
     job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """A paused job queues again and goes on from its checkpoint."""
+    """Queue a paused job again; it goes on from its checkpoint. Refused (409) where its dataset is gone, or the
+    checkpoint that it starts from."""
     say_replayed(lifecycle.resume(here.store, here.settings, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 

@@ -10,6 +10,7 @@ from services import lifecycle
 from services.domain.states import State
 from services.store import metrics
 from services.store.engine import Store
+from services.store.models import Job
 from tests.box import Box
 
 MakeBox = Callable[..., Box]
@@ -187,6 +188,17 @@ def test_pausing_keeps_the_checkpoint_and_resuming_goes_on_from_it(make_box: Mak
     assert (job.state, job.step, job.attempts) == (State.SUCCEEDED, 5, 2)
     steps = [float(line.split()[5]) for line in box.observer.read_text().splitlines()]
     assert len(steps) == 4
+
+
+def test_no_job_starts_from_random_weights_because_its_checkpoint_is_gone(make_box: MakeBox) -> None:
+    box = make_box()
+    job_id = box.submit()
+    with box.store.transaction() as session:
+        session.get_one(Job, job_id).request = {**box.job(job_id).request, "checkpoint": "zoo"}
+    box.work()
+    [job] = box.until_final(job_id)
+    assert job.state == State.FAILED
+    assert "the checkpoint 'zoo' is gone: upload it again" in job.reason
 
 
 def test_a_trainer_that_is_killed_resumes_once_and_then_fails(make_box: MakeBox) -> None:

@@ -1,16 +1,18 @@
 """What people do to their jobs, who may, and when it is too late."""
 
 import math
+import shutil
 from typing import Any
 
 import pytest
 
 from services import estimate, lifecycle, materials, submission
 from services.accounts import Principal, Role, Scope
+from services.datasets import shapes
 from services.domain.contract import Reason
 from services.domain.states import FINAL, State, Stop, WrongState
 from services.errors import Conflict, Forbidden, Invalid, NotFound
-from services.store.models import AuditEntry, Job, Lease
+from services.store.models import Attempt, AuditEntry, Job, Lease
 from tests.desk import Desk, ago
 
 
@@ -142,6 +144,58 @@ def test_a_paused_job_keeps_its_age_in_the_queue(desk: Desk) -> None:
     assert desk.job(second).state == State.QUEUED
 
 
+def other_home(desk: Desk) -> None:
+    """Datasets that a test may spoil; `shapes` is a copy."""
+    datasets = desk.settings.datasets_dir
+    shared = datasets.resolve()
+    datasets.unlink()
+    shutil.copytree(shared, datasets)
+
+
+def paused_job(desk: Desk, **request: Any) -> int:
+    job_id = desk.submit(**request)
+    pause(desk, desk.owner, job_id)
+    return job_id
+
+
+def refused_resume(desk: Desk, job_id: int) -> str:
+    before = desk.job(job_id)
+    with pytest.raises(Conflict) as refused:
+        resume(desk, desk.owner, job_id)
+    assert refused.value.code == "files_missing"
+    after = desk.job(job_id)
+    assert (after.state, after.version) == (State.PAUSED, before.version)
+    return str(refused.value)
+
+
+def test_a_job_without_its_dataset_is_not_resumed(desk: Desk) -> None:
+    other_home(desk)
+    job_id = paused_job(desk)
+    (desk.settings.datasets_dir / "shapes" / "label_map.pbtxt").unlink()
+    assert "the job's dataset cannot be used: dataset 'shapes'" in refused_resume(desk, job_id)
+    shutil.rmtree(desk.settings.datasets_dir / "shapes")
+    assert refused_resume(desk, job_id) == (
+        "the dataset 'shapes' is gone: add it again under this name, then resume the job"
+    )
+    shapes.generate(desk.settings.datasets_dir / "shapes", train=4, validation=2, size=64)
+    resume(desk, desk.owner, job_id)
+    assert desk.job(job_id).state == State.QUEUED
+
+
+def test_a_job_without_the_weights_it_starts_from_is_not_resumed(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    pause(desk, desk.owner, claim.job_id)
+    desk.end(claim, Reason.STOPPED)
+    # As if it had been submitted with a checkpoint that somebody has removed since.
+    desk.change(Job, claim.job_id, request={**desk.job(claim.job_id).request, "checkpoint": "zoo"})
+    said = refused_resume(desk, claim.job_id)
+    assert said.startswith("the checkpoint 'zoo' is gone: upload it again under this name with POST /v1/checkpoints")
+    desk.change(Attempt, (claim.job_id, claim.attempt), saved_step=3)
+    resume(desk, desk.owner, claim.job_id)  # it has weights of its own by now
+    assert desk.job(claim.job_id).state == State.QUEUED
+
+
 # Clones
 
 
@@ -243,12 +297,12 @@ def test_priority_changes_who_is_next(desk: Desk) -> None:
 
 
 def test_only_admins_put_a_job_before_all_others(desk: Desk) -> None:
-    with pytest.raises(Invalid, match="priority: at most 0: only admins"):
+    with pytest.raises(Invalid, match="priority: must be at most 0: only admins"):
         submission.submit(desk.store, desk.settings, desk.owner, desk.request(priority=1))
-    with pytest.raises(Invalid, match="priority: at most 0"):
+    with pytest.raises(Invalid, match="priority: must be at most 0"):
         estimate.estimate(desk.store, desk.settings, desk.owner, desk.request(priority=1))
     job_id = desk.submit(priority=-100)
-    with pytest.raises(Invalid, match="priority: at most 0"):
+    with pytest.raises(Invalid, match="priority: must be at most 0"):
         lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 1})
     lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 0})
     lifecycle.edit(desk.store, desk.admin, job_id, {"priority": 100})
