@@ -244,6 +244,9 @@ class LogLines(BaseModel):
     first: int = Field(description="the number of the first of these lines")
     lines: list[str]
     is_whole: bool = Field(description="false: the last of them is still being written; ask for it again")
+    noise: list[list[int]] = Field(
+        description="first and last line of each block of TensorFlow's start-up messages, where they were asked for"
+    )
 
 
 class LogMatches(BaseModel):

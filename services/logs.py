@@ -1,7 +1,7 @@
 """What a trainer printed: the end of it, the lines that hold a text, or all of it. Memory is bounded in each."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from services import log_search, queries
@@ -9,6 +9,7 @@ from services.accounts import Principal
 from services.domain.contract import LOG_FILE
 from services.domain.diagnosis import diagnose
 from services.domain.findings import Case
+from services.domain.log_noise import noise_in
 from services.errors import NotFound
 from services.files import CHUNK, open_below
 from services.line_index import index_of
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 _MOST_TAIL = 8 * 2**20  # bytes of an answer, however long the lines are
+_MOST_NOISE = 256 * 2**10  # bytes, from the beginning: some milliseconds
 _MOST_SEARCHED = 512 * 2**20  # bytes, from the end: a second or so
 
 
@@ -103,6 +105,7 @@ class Page:
     first: int
     lines: list[str]
     is_whole: bool
+    noise: list[tuple[int, int]] = field(default_factory=list)
 
 
 def read_lines(
@@ -113,8 +116,13 @@ def read_lines(
     attempt: int | None,
     first: int | None,
     count: int,
+    *,
+    noise: bool = False,
 ) -> Page:
-    """`count` lines from line `first` on, or the last ones (None). Fewer, where they are very long."""
+    """`count` lines from line `first` on, or the last ones (None). Fewer, where they are very long.
+
+    `noise`: with the blocks of messages that TensorFlow prints at every start, in the first part of the log.
+    """
     number, file = open_log(store, settings, principal, job_id, attempt)
     if file is None:
         return Page(number, 0, 0, first or 1, [], True)
@@ -125,10 +133,11 @@ def read_lines(
         start = index.start_of(file, begin, size)
         end = min(index.start_of(file, begin + count, size), start + _MOST_TAIL)
         data = os.pread(file.fileno(), end - start, start)
+        noisy = noise_in(os.pread(file.fileno(), _MOST_NOISE, 0).split(b"\n")) if noise else []
     lines = data.split(b"\n")
     is_whole = lines[-1] == b""
     shown = [line[: log_search.LONGEST_SHOWN].decode(errors="replace") for line in (lines[:-1] if is_whole else lines)]
-    return Page(number, size, total, begin, shown, is_whole)
+    return Page(number, size, total, begin, shown, is_whole, noisy)
 
 
 @dataclass(frozen=True)

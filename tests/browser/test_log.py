@@ -121,3 +121,51 @@ def test_of_a_log_that_is_followed_for_days_some_thousands_of_lines_are_kept(ser
       return [view.lines.size <= 20000, view.lines.has(60000), view.element.textContent.includes("60000a line")];
     }""")
     assert kept == [True, True, True]
+
+
+NOISE = (
+    "2026-11-17 16:09:29: I tensorflow/core/platform/cpu_feature_guard.cc:210] This TensorFlow binary is optimized\n"
+    "To enable the following instructions: AVX2 FMA, rebuild TensorFlow\n"
+    "WARNING:tensorflow:From builder.py:235: map_with_legacy_function is deprecated and will be removed\n"
+    "Instructions for updating:\n"
+    "Use `tf.data.Dataset.map()\n"
+)
+
+
+def test_start_up_messages_are_folded_and_unfold_in_place_for_a_link_and_for_a_match(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.made(attempts=1)
+    service.log(job, 1).write_text(f"first\n{NOISE}" + "".join(f"line {number}\n" for number in range(7, 1007)))
+    page = open_tab(service, f"/jobs/{job}#log:1:7")
+    log = page.get_by_role("log")
+    hidden = log.get_by_role("button", name="5 lines of TensorFlow's start-up messages hidden")
+    expect(hidden).to_be_visible()
+    expect(log.locator('[data-line="4"]')).to_have_count(0)
+    expect(log.locator(".hit")).to_have_text("7line 7")  # numbers are those of the file
+    expect(page.locator(".log-status")).to_contain_text("of 1,006")
+
+    hidden.click()
+    expect(log.locator('[data-line="4"]')).to_contain_text("map_with_legacy_function")
+    log.get_by_role("button", name="hide 5 lines").click()
+    expect(log.locator('[data-line="4"]')).to_have_count(0)
+
+    page.get_by_label("Search the log").fill("legacy_function")
+    page.keyboard.press("Enter")
+    expect(log.locator(".hit")).to_contain_text("map_with_legacy_function")
+    expect(log.locator(".hit")).to_be_in_viewport()
+    page.get_by_label("Search the log").fill("line 1006")
+    page.keyboard.press("Enter")
+    expect(log.locator(".hit")).to_have_text("1006line 1006")
+    log.evaluate("log => log.scrollIntoView({ block: 'end' })")  # its end may be below the page's
+    expect(log.locator(".hit")).to_be_in_viewport()
+
+    page.goto("about:blank")
+    page.goto(f"/jobs/{job}#log:1:5")
+    expect(log.locator(".hit")).to_contain_text("Instructions for updating")
+    page.goto("about:blank")
+    page.goto(f"/jobs/{job}#log:1:end")
+    write(service, job, "one more\n")
+    look_away_and_back(page)
+    log.evaluate("log => log.scrollIntoView({ block: 'end' })")
+    expect(log.locator('[data-line="1007"]')).to_be_in_viewport()

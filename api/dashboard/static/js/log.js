@@ -98,11 +98,11 @@ export function start(root, { id, state }) {
     const [of, hasEnded] = [number(), !runs()];
     reading += 1;
     try {
-      const found = await ask({ lines: PAGE });
+      const found = await ask({ lines: PAGE, noise: true });
       if (of !== number() || found.total_lines < view.total) return; // a later question was answered sooner
       isWhole = hasEnded;
       size = found.bytes;
-      view.take(found.first, found.lines, found.total_lines);
+      view.take(found.first, found.lines, found.total_lines, found.noise);
       showFresh();
     } catch (error) {
       if (of !== number()) return;

@@ -1,5 +1,7 @@
 // A window on a log: as tall as the whole, but only the lines in it are there. What is text stays text.
 import { h, keyed } from "./dom.js";
+import { plural } from "./format.js";
+import { LogRows } from "./log_rows.js";
 
 const LINE = 19; // px, as in the style sheet
 const TALLEST = 15_000_000; // px: browsers stop at some tens of millions
@@ -19,6 +21,8 @@ export class LogView {
     this.element = h("div", { class: "log", tabindex: "0", role: "log", "aria-label": "Log", "aria-live": "off" }, this.spacer);
     this.element.addEventListener("scroll", () => this.scrolled());
     this.rows.addEventListener("click", (event) => {
+      const fold = Number(event.target.closest("button")?.dataset.fold);
+      if (fold) this.toggle(fold);
       const line = Number(event.target.closest("a")?.parentElement.dataset.line);
       if (!line) return;
       event.preventDefault();
@@ -33,6 +37,7 @@ export class LogView {
   clear() {
     this.lines = new Map();
     this.total = this.seen = 0;
+    this.places = new LogRows();
     this.marked = null;
     this.errors = new Set();
     this.text = "";
@@ -53,10 +58,11 @@ export class LogView {
     this.draw();
   }
 
-  /** These lines are known, and how many there are. */
-  take(first, lines, total) {
+  /** These lines are known, how many there are, and which of them are folded away: [[first, last]]. */
+  take(first, lines, total, folds = []) {
     this.total = total;
-    this.keep(first, lines, this.follows ? total : this.top() + 1);
+    this.places.set(total, folds);
+    this.keep(first, lines, this.follows ? total : this.shown()[0]);
     this.spacer.style.height = `${this.height()}px`;
     if (this.follows) this.toEnd();
     else this.draw();
@@ -69,22 +75,32 @@ export class LogView {
     for (const line of this.lines.keys()) if (Math.abs(line - here) > MOST / 4) this.lines.delete(line);
   }
 
+  toggle(first) {
+    this.places.toggle(first);
+    this.spacer.style.height = `${this.height()}px`;
+    this.draw();
+    this.rows.querySelector(`[data-fold="${first}"]`)?.focus();
+  }
+
   height() {
-    return Math.min(this.total * LINE, TALLEST);
+    return Math.min(this.places.count * LINE, TALLEST);
+  }
+  isScaled() {
+    return this.places.count * LINE > TALLEST;
   }
   room() {
     return Math.max(1, Math.floor(this.element.clientHeight / LINE));
   }
-  /** The first line in sight, from 0. */
+  /** The first row in sight, from 0. */
   top() {
     const { scrollTop, clientHeight } = this.element;
     const most = this.height() - clientHeight;
-    if (this.total * LINE <= TALLEST || most <= 0) return Math.floor(scrollTop / LINE);
-    return Math.floor((Math.min(scrollTop, most) / most) * (this.total - this.room()));
+    if (!this.isScaled() || most <= 0) return Math.floor(scrollTop / LINE);
+    return Math.floor((Math.min(scrollTop, most) / most) * (this.places.count - this.room()));
   }
   shown() {
-    const last = this.isAtEnd() ? this.total : Math.min(this.total, this.top() + this.room());
-    return [Math.min(this.total, this.top() + 1), last];
+    const last = this.isAtEnd() ? this.total : this.places.lineAt(this.top() + this.room() - 1);
+    return [Math.min(this.total, this.places.lineAt(this.top())), last];
   }
   isAtEnd() {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
@@ -107,9 +123,11 @@ export class LogView {
   /** Puts a line in the middle and marks it. */
   jump(line) {
     this.marked = Math.min(line, this.total);
-    const first = Math.max(0, this.marked - 1 - Math.floor(this.room() / 2));
+    this.places.unfold(this.marked);
+    this.spacer.style.height = `${this.height()}px`;
+    const first = Math.max(0, this.places.rowOf(this.marked) - Math.floor(this.room() / 2));
     const most = this.height() - this.element.clientHeight;
-    this.element.scrollTop = this.total * LINE <= TALLEST ? first * LINE : (first / (this.total - this.room())) * most;
+    this.element.scrollTop = this.isScaled() ? (first / (this.places.count - this.room())) * most : first * LINE;
     this.follows = this.isAtEnd();
     this.draw();
   }
@@ -128,15 +146,16 @@ export class LogView {
     const wraps = this.element.classList.contains("wraps");
     const atEnd = this.isAtEnd();
     const top = this.top();
-    const from = Math.max(1, top + 1 - (wraps && !atEnd ? 0 : AHEAD));
-    const to = Math.min(this.total, top + this.room() + AHEAD);
+    const from = Math.max(0, top - (wraps && !atEnd ? 0 : AHEAD));
+    const items = this.places.slice(from, top + this.room() + AHEAD);
     // Rows stay the same elements, and with them what somebody has selected.
-    keyed(this.rows, Array.from({ length: to - from + 1 }, (_, index) => from + index), (line) => line, (line) => this.row(line), (row, line) => this.update(row, line));
+    keyed(this.rows, items, (item) => (item.fold ? `fold ${item.fold.first}` : item.line), (item) => (item.fold ? foldRow(item.fold) : this.row(item.line)),
+      (row, item) => (item.fold ? showFold(row, item.fold) : this.update(row, item.line)));
     // Lines that wrap are taller than they count for: at the end, their end is what is lined up.
-    const offset = this.element.scrollTop + (from - 1 - top) * LINE - (this.total * LINE <= TALLEST ? this.element.scrollTop % LINE : 0);
+    const offset = this.element.scrollTop + (from - top) * LINE - (this.isScaled() ? 0 : this.element.scrollTop % LINE);
     this.rows.style.transform = wraps && atEnd ? `translateY(${this.spacer.clientHeight - this.rows.offsetHeight}px)` : `translateY(${Math.max(0, offset)}px)`;
     if (wraps && this.marked) this.keepInSight();
-    this.load(from, to);
+    this.load(items.filter((item) => item.line).map((item) => item.line));
     this.told();
   }
 
@@ -174,15 +193,15 @@ export class LogView {
 
   shownText() {
     const [first, last] = this.shown();
-    return Array.from({ length: last - first + 1 }, (_, index) => plain(this.lines.get(first + index) ?? "")).join("\n");
+    const items = this.places.slice(this.top(), this.places.rowOf(last) + 1).filter(({ line }) => line >= first);
+    return items.map(({ line }) => plain(this.lines.get(line) ?? "")).join("\n");
   }
 
   /** What is in sight and not here is asked for, once one rests there. */
-  load(from, to) {
-    let missing = from;
-    while (missing <= to && this.lines.has(missing)) missing += 1;
+  load(wanted) {
+    const missing = wanted.find((line) => !this.lines.has(line));
     clearTimeout(this.timer);
-    if (missing > to) return;
+    if (missing === undefined) return;
     this.timer = setTimeout(async () => {
       const lines = this.lines;
       const found = await this.fetch(Math.max(1, missing - PAGE / 4), PAGE).catch(() => null);
@@ -191,4 +210,12 @@ export class LogView {
       this.draw();
     }, 40);
   }
+}
+
+const foldRow = ({ first }) => h("div", { class: "line fold" }, h("a", {}), h("button", { type: "button", class: "link", dataset: { fold: String(first) } }));
+function showFold(row, { first, last, isOpen }) {
+  const lines = `${plural(last - first + 1, "line")} of TensorFlow's start-up messages`;
+  const text = isOpen ? `▾ hide ${lines}` : `▸ ${lines} hidden`;
+  if (row.lastChild.textContent !== text) row.lastChild.textContent = text;
+  row.lastChild.setAttribute("aria-expanded", String(isOpen));
 }
