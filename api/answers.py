@@ -377,6 +377,7 @@ class Checkpoint(BaseModel):
     name: str
     bytes: int
     modified_at: datetime.datetime
+    models: list[str] = Field(description="the models that training can start from it")
 
 
 class Checkpoints(BaseModel):

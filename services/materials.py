@@ -1,11 +1,15 @@
 """The datasets and checkpoints that jobs may name, as they lie on disk."""
 
+import functools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from services.composition import checkpoint_path
 from services.datasets import library
 from services.datasets.dataset import MANIFEST_FILE, Dataset
+from services.domain import catalogue, checkpoint_fit, checkpoint_index
 from services.domain.tfrecord import DatasetError
 from services.errors import NotFound
 from services.files import open_below, walk_below
@@ -82,4 +86,23 @@ def _checkpoint(root: Path, name: str) -> dict[str, Any]:
         "name": name,
         "bytes": sum(file.bytes for file in files),
         "modified_at": stamp_of(max((file.modified for file in files), default=(root / name).stat().st_mtime)),
+        "models": list(_fitting(root, name)),
     }
+
+
+def _fitting(root: Path, name: str) -> Sequence[str]:
+    """The models that the checkpoint can start; none where its index cannot be read."""
+    path = checkpoint_path(root, name)
+    if path is None:
+        return ()
+    index = path.with_name(f"{path.name}.index")
+    try:
+        return _models_of(index, index.stat().st_mtime_ns)
+    except (checkpoint_index.UnreadableIndex, OSError):
+        return ()
+
+
+@functools.lru_cache(maxsize=256)
+def _models_of(index: Path, _modified: int) -> tuple[str, ...]:
+    shapes = checkpoint_index.read_shapes(index)
+    return tuple(model.name for model in catalogue.MODELS.values() if not checkpoint_fit.misfit(shapes, model))

@@ -15,6 +15,7 @@ from services.datasets import shapes
 from services.domain import catalogue, pipeline_config
 from tests.browser.conftest import NAMED_HOST, Guard, Tab
 from tests.browser.service import Service
+from tests.checkpoint_index import shapes_of, write_index
 from tests.zoo import zoo_like
 
 
@@ -96,6 +97,23 @@ def test_an_empty_form_has_the_first_of_everything_and_says_what_random_weights_
     page.goto("/jobs/new?model=mask_rcnn_resnet50_fpn")
     expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     assert (field(page, "Dataset"), field(page, "Model")) == ("shapes", "mask_rcnn_resnet50_fpn")
+
+
+def test_a_registered_checkpoint_that_fits_the_model_is_chosen(service: Service, open_tab: Tab) -> None:
+    folder = service.home / "checkpoints" / "zoo-d1"
+    write_index(folder / "ckpt-0.index", shapes_of(catalogue.get("efficientdet_d1")))
+    try:
+        page = open_tab(service, "/jobs/new?model=efficientdet_d1")
+        start, hint = page.get_by_label("Start from"), page.locator("#checkpoint-hint")
+        expect(start).to_have_value("zoo-d1")
+        expect(hint).to_have_text("")
+        page.get_by_label("Model", exact=True).select_option("efficientdet_d0")
+        expect(start).to_have_value("")
+        expect(hint).to_contain_text("No registered checkpoint fits this model")
+        page.get_by_label("Model", exact=True).select_option("efficientdet_d1")
+        expect(start).to_have_value("zoo-d1")
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service: Service, open_tab: Tab) -> None:

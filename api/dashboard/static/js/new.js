@@ -14,6 +14,7 @@ const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
 const RANDOM = "random weights"; // no checkpoint may be called that
 let models = new Map();
 let datasets = new Map();
+let checkpoints = [];
 const levers = leverList($("#levers"), changed);
 
 let isFilled = false;
@@ -23,7 +24,7 @@ async function start() {
   const wishes = new URLSearchParams(location.search);
   const clone = wishes.get("clone");
   try {
-    const [me, sets, found, checkpoints, former] = await Promise.all([
+    const [me, sets, found, weights, former] = await Promise.all([
       whoami(), get("/v1/datasets"), get("/v1/models"), get("/v1/checkpoints"), clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null]);
     if (!maySubmit(me)) {
       refuse(me);
@@ -35,13 +36,15 @@ async function start() {
     put($("#dataset"), sets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${plural(one.images, "image")}${one.problem ? `; ${one.problem}` : ""})`)));
     const families = Map.groupBy(found.items, (model) => model.family);
     put($("#model"), [...families].map(([family, members]) => h("optgroup", { label: family.replaceAll("_", " ") }, members.map((model) => h("option", { value: model.name }, model.name)))));
-    put($("#checkpoint"), h("option", { value: "" }), h("option", { value: RANDOM, hidden: true }, "random weights"), checkpoints.items.map((one) => h("option", { value: one.name }, one.name)));
+    checkpoints = weights.items;
+    put($("#checkpoint"), h("option", { value: "" }), h("option", { value: RANDOM, hidden: true }, "random weights"), checkpoints.map((one) => h("option", { value: one.name }, one.name)));
     if (!sets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
     if (former) {
       say($("#title"), `New job, from #${clone}`);
       if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
       fillFrom(former);
     } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") ?? firstDataset(wishes.get("model")) });
+    if (!former) chooseStart();
     restore();
     isFilled = true;
     estimate();
@@ -137,6 +140,15 @@ function keepChoice(id, options, isOther) {
   if (!isOther || options.some((option) => option.value === kept)) choose(id, kept);
 }
 
+const fitting = () => checkpoints.filter((one) => one.models.includes(chosen)).map((one) => one.name);
+let isRandomChosen = false;
+/** A checkpoint that fits the model is chosen without asking; random weights that somebody chose stay. */
+function chooseStart() {
+  const names = fitting();
+  if (!value("config") && !isRandomChosen && !names.includes(value("checkpoint"))) $("#checkpoint").value = names[0] ?? "";
+  showStart();
+}
+
 /** A pipeline.config may name weights, so that starting without any is something to be said. */
 function showStart() {
   const isConfig = Boolean(value("config"));
@@ -145,7 +157,8 @@ function showStart() {
   random.hidden = random.disabled = !isConfig;
   if (!isConfig && value("checkpoint") === RANDOM) $("#checkpoint").value = "";
   const isRandom = value("checkpoint") === (isConfig ? RANDOM : "");
-  say($("#checkpoint-hint"), !isRandom ? "" : "Training from random weights needs far more images and steps than fine-tuning a checkpoint.");
+  const none = isConfig || fitting().length ? "" : "No registered checkpoint fits this model. ";
+  say($("#checkpoint-hint"), !isRandom ? "" : `${none}Training from random weights needs far more images and steps than fine-tuning a checkpoint.`);
 }
 
 /** Empty fields show what the service takes for them. `asked`: the plan that `body` asks for. */
@@ -266,7 +279,11 @@ $("#discard").addEventListener("click", () => {
 const form = $("#form");
 form.addEventListener("input", (event) => {
   const { id } = event.target;
-  if (id === "model") chosen = event.target.value;
+  if (id === "checkpoint") isRandomChosen = !value("checkpoint");
+  if (id === "model") {
+    chosen = event.target.value;
+    chooseStart();
+  }
   if (["dataset", "model", "checkpoint", "config"].includes(id)) showModel(id === "model" || id === "config");
   changed();
 });
