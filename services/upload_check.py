@@ -15,6 +15,8 @@ from typing import Any
 from services import archives, bounded_process
 from services.archives import ArchiveError, TooMuch
 from services.datasets import importer
+from services.domain import checkpoint_index
+from services.domain.checkpoint_index import UnreadableIndex
 from services.domain.tfrecord import DatasetError
 
 __all__ = ["Outcome", "Request", "check"]
@@ -105,6 +107,10 @@ def _checkpoint(request: Request) -> None:
     own = [shard for shard in shards if shard and shard["name"] == indexes[0].removesuffix(".index")]
     if not own or len(own) != len(shards) or len(own) != int(own[0]["shards"]):
         raise ArchiveError(f"the data of {indexes[0]} is not complete, or there is other data beside it")
+    try:
+        checkpoint_index.read_shapes(Path(request.ready, request.name, indexes[0]))
+    except UnreadableIndex as error:
+        raise ArchiveError(f"{indexes[0]} cannot be read: {error}") from None
 
 
 def main() -> int:

@@ -23,6 +23,11 @@ def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
 
 
 def write_index(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(index_of(shapes))
+
+
+def index_of(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
     """Two blocks of entries, the first key of each whole and the others without what they share with the one before."""
     keys = sorted([*(f"{name}/.ATTRIBUTES/VARIABLE_VALUE" for name in shapes), "model/w/.OPTIMIZER_SLOT/o/m"])
     values = {f"{name}/.ATTRIBUTES/VARIABLE_VALUE": _entry(shape) for name, shape in shapes.items()}
@@ -34,9 +39,7 @@ def write_index(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
         data += block + b"\0" * 5
     index = _block(handles)
     footer = b"\0\0" + _varint(len(data)) + _varint(len(index))
-    data += index + b"\0" * 5 + footer.ljust(40, b"\0") + struct.pack("<Q", _MAGIC)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+    return data + index + b"\0" * 5 + footer.ljust(40, b"\0") + struct.pack("<Q", _MAGIC)
 
 
 def _block(entries: list[tuple[bytes, bytes]]) -> bytes:

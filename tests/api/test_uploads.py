@@ -16,10 +16,12 @@ from api.app import create_app
 from api.upload_queue import MOST_OF_ONE
 from services import upload_check
 from services.bounded_process import Limits, Processes
+from services.domain import catalogue
 from services.domain.tfrecord import masked_crc32c
 from services.store.models import AuditEntry
 from services.users import directory
 from tests.api.service import BODY, Service, expect_problem
+from tests.checkpoint_index import index_of, shapes_of
 
 TAR = {"Content-Type": "application/x-tar"}
 
@@ -222,8 +224,9 @@ def test_who_may_only_look_sends_nothing(service: Service, records: dict[str, by
         expect_problem(send(service, path, tarred(records), by="vera"), 403, "forbidden")
 
 
+INDEX = index_of(shapes_of(catalogue.get("efficientdet_d0")))
 ZOO = {
-    "efficientdet_d0/checkpoint/ckpt-0.index": b"index",
+    "efficientdet_d0/checkpoint/ckpt-0.index": INDEX,
     "efficientdet_d0/checkpoint/ckpt-0.data-00000-of-00001": b"data",
     "efficientdet_d0/checkpoint/checkpoint": b"model_checkpoint_path: ckpt-0",
     "efficientdet_d0/saved_model/variables/variables.index": b"other",
@@ -235,7 +238,7 @@ ZOO = {
 def test_a_checkpoint_of_the_zoo_is_taken_as_it_is(service: Service) -> None:
     made = send(service, "/v1/checkpoints?name=zoo", tarred(ZOO, "w:gz"), {"Content-Type": "application/gzip"})
     assert made.status_code == 201, made.text
-    assert (made.json()["name"], made.json()["bytes"]) == ("zoo", 9)
+    assert (made.json()["name"], made.json()["bytes"]) == ("zoo", len(INDEX) + 4)
     assert service.get(made.headers["location"]).json() == made.json()
     files = sorted(path.name for path in (service.settings.checkpoints_dir / "zoo").iterdir())
     assert files == ["ckpt-0.data-00000-of-00001", "ckpt-0.index"]
@@ -253,6 +256,7 @@ def test_a_checkpoint_of_the_zoo_is_taken_as_it_is(service: Service) -> None:
         {"a/ckpt-0.index": b"i", "a/ckpt-0.data-00000-of-00001": b"d", "a/ckpt-1.index": b"i"},
         {"a/ckpt-0.index": b"i", "a/ckpt-1.data-00000-of-00001": b"d"},
         {"variables.index": b"i", "variables.data-00000-of-00001": b"d"},
+        {"a/ckpt-0.index": b"no index at all", "a/ckpt-0.data-00000-of-00001": b"d"},
     ],
 )
 def test_a_checkpoint_that_is_not_whole_is_refused(service: Service, files: dict[str, bytes]) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from services.datasets.dataset import Dataset
 from services.datasets.scenes import CLASSES, draw_scene
-from services.domain import pipeline_config
+from services.domain import catalogue, checkpoint_fit, checkpoint_index, pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, CONFIG_FILE, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Device, Reason
 from tests.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
 from worker.attempts import with_dataset
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.timeout(1500)  # two trainings each, and the other test
 STEPS = 8
 WARMUP_STEPS = 2
 PEAK_RATE = 0.008
+VARIABLE = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 # In a process without our code: the checkpoint's counters, the summaries' names, and what the exported model answers.
 INSPECT = """
@@ -241,6 +242,19 @@ def test_an_independent_evaluation_agrees(story: Story, dataset: Dataset, annota
         independent = mean_precision(annotated.exported, [annotated.records], CLASSES, kind)
         assert 0.1 < independent < 0.95
         assert annotated.metrics[name] == pytest.approx(independent, abs=0.005)
+
+
+def test_the_service_reads_the_index_of_a_checkpoint_as_tensorflow_does(story: Story, tensorflow_ready: None) -> None:
+    import tensorflow as tf
+
+    path = story.job_dir / EXPORT_DIR / "checkpoint" / "ckpt-0"
+    told = {name.removesuffix(VARIABLE): tuple(shape) for name, shape in tf.train.list_variables(str(path))}
+    del told["_CHECKPOINTABLE_OBJECT_GRAPH"]
+    shapes = checkpoint_index.read_shapes(path.with_name("ckpt-0.index"))
+
+    assert shapes == told
+    assert checkpoint_fit.misfit(shapes, catalogue.get(story.model)) is None
+    assert "it is a checkpoint of" in str(checkpoint_fit.misfit(shapes, catalogue.get("efficientdet_d1")))
 
 
 def test_the_export_stands_by_itself(story: Story, dataset: Dataset) -> None:

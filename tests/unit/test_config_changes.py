@@ -10,11 +10,12 @@ from google.protobuf.descriptor import FieldDescriptor
 from services import composition, config_changes
 from services.config_changes import at_submit
 from services.datasets import library
-from services.domain import pipeline_config
+from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
 from services.errors import Invalid
 from services.preparation import Prepared, prepare
 from services.settings import Settings
+from tests.checkpoint_index import shapes_of, write_index
 from tests.zoo import MODELS, zoo_like
 
 
@@ -211,9 +212,7 @@ def test_weights_that_are_not_there_are_refused_unless_the_request_speaks_of_the
 
 
 def test_a_registered_checkpoint_takes_the_place_of_the_one_in_the_config(settings: Settings) -> None:
-    folder = settings.checkpoints_dir / "mine"
-    folder.mkdir(parents=True)
-    (folder / "ckpt-0.index").write_bytes(b"x")
+    write_index(settings.checkpoints_dir / "mine" / "ckpt-0.index", shapes_of(catalogue.get("efficientdet_d0")))
     found = changes_to(settings, zoo_like("efficientdet_d0"), checkpoint="mine")
     assert found["train_config.fine_tune_checkpoint"]["reason"] == "the registered checkpoint mine"
     kind = found["train_config.fine_tune_checkpoint_type"]

@@ -13,6 +13,7 @@ from services.domain.contract import Reason
 from services.domain.memory import MemoryLaw
 from services.domain.policy import Lever, Policy, Prefer
 from services.domain.states import FINAL, State
+from services.errors import Invalid
 from services.store.engine import Store
 from services.store.models import Attempt
 from tests.desk import Desk, empty
@@ -55,7 +56,12 @@ def test_whatever_happens_to_a_job_it_ends_keeps_its_floors_and_repeats_no_failu
 ) -> None:
     desk: Desk = fresh()
     desk.slots(*boxes[0])
-    job_id = desk.submit(model=model, policy=policy, train={"steps": 1000, "batch_size": 8})
+    try:
+        job_id = desk.submit(model=model, policy=policy, train={"steps": 1000, "batch_size": 8})
+    except Invalid as refused:
+        if "no device can hold this job" not in refused.faults[0].message:
+            raise
+        return
     ends_left, boxes_left = iter(ends), itertools.cycle(boxes)
     while (job := desk.job(job_id)).state not in FINAL:
         desk.slots(*next(boxes_left))  # another box each time, with the same or other slots
