@@ -9,7 +9,7 @@ Import only after `compat.install()`.
 
 import contextlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,12 @@ class Exported:
 
     def __init__(self, export: Path) -> None:
         self._detect = tf.saved_model.load(str(export / "saved_model"))
+        self.weights = self._detect.weights
+
+    def mask_shift(self, image: Any) -> float:
+        """What to add to the logits of the masks so that half of their pixels are inside."""
+        soft = self._detect(tf.constant(image[None]))["detection_masks"].numpy()
+        return -float(np.median(np.log(soft / (1 - soft))))
 
     def __call__(self, image: Any) -> Iterator[dict[str, Any]]:
         height, width = image.shape[:2]
@@ -50,6 +56,12 @@ class Exported:
                 "class": int(found["detection_classes"][number]),
                 "mask": None if masks is None else masks[number] > 0.5,
             }
+
+
+def shift_masks(weights: Iterable[Any], shift: float) -> None:
+    """After seconds of training a model's masks are empty, and say nothing of where they are. This fills them."""
+    [bias] = [weight for weight in weights if weight.name.endswith("MaskPredictor_last_conv2d/bias:0")]
+    bias.assign_add(tf.fill(bias.shape, shift))
 
 
 def annotate(path: Path, exported: Exported, images: Sequence[Any], names: Sequence[str]) -> int:
@@ -101,14 +113,16 @@ def _png(image: Any) -> bytes:
     return buffer.getvalue()
 
 
-def mean_precision(exported: Exported, files: Sequence[Path], names: Sequence[str], kind: str) -> float:
+def mean_precisions(exported: Exported, files: Sequence[Path], names: Sequence[str]) -> dict[str, float]:
     """COCO's mAP of what the exported model finds in the records' images, against the records' own annotations.
 
-    `kind` is "bbox" or "segm". Read here from the records, in pixels; nothing of the trainer takes part.
+    By kind: "bbox", and "segm" where the model has masks. All is read here from the records, in pixels; nothing of the
+    trainer takes part.
     """
     truth: dict[str, Any] = {"info": {}, "images": [], "annotations": [], "categories": []}
     truth["categories"] = [{"id": number, "name": name} for number, name in enumerate(names, start=1)]
-    detections: list[dict[str, Any]] = []
+    boxes: list[dict[str, Any]] = []
+    masks: list[dict[str, Any]] = []
     for image_id, record in enumerate(tf.data.TFRecordDataset([*map(str, files)]), start=1):
         feature = tf.train.Example.FromString(record.numpy()).features.feature
         image = np.asarray(Image.open(io.BytesIO(feature["image/encoded"].bytes_list.value[0])))
@@ -119,17 +133,11 @@ def mean_precision(exported: Exported, files: Sequence[Path], names: Sequence[st
             for number, one in enumerate(_annotations(feature, names, height, width), start=1)
         ]
         for one in exported(image):
-            found = {
-                "image_id": image_id,
-                "category_id": one["class"],
-                "score": one["score"],
-                "bbox": _xywh(one["box"]),
-            }
-            if kind == "segm":
-                found = {**found, "segmentation": rle.encode(np.asfortranarray(one["mask"], np.uint8))}
-                del found["bbox"]
-            detections.append(found)
-    return _coco(truth, detections, kind)
+            found = {"image_id": image_id, "category_id": one["class"], "score": one["score"]}
+            boxes.append({**found, "bbox": _xywh(one["box"])})
+            if one["mask"] is not None:
+                masks.append({**found, "segmentation": rle.encode(np.asfortranarray(one["mask"], np.uint8))})
+    return {kind: _coco(truth, found, kind) for kind, found in (("bbox", boxes), ("segm", masks)) if found}
 
 
 def _annotations(feature: Any, names: Sequence[str], height: int, width: int) -> Iterator[dict[str, Any]]:
