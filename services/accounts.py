@@ -109,7 +109,7 @@ class Principal:
         """May this one change what `owner_id` owns? Raises Forbidden."""
         self.require(Scope.SUBMIT)
         if owner_id != self.user_id and not self.is_admin:
-            raise Forbidden("this belongs to somebody else; only its owner and admins may change it")
+            raise Forbidden("this belongs to another user: only its owner and admins can change it")
 
 
 def including(scopes: Iterable[str]) -> frozenset[Scope]:
@@ -252,7 +252,7 @@ def add_user(
     now = utc_now()
     user = accounts.add_user(session, name, role, now)
     if user is None:
-        raise Conflict("name_taken", f"there is a user called {name!r} already")
+        raise Conflict("name_taken", f"a user called {name!r} already exists")
     user.password = password
     user.max_queued, user.max_running = limits.max_queued, limits.max_running
     user.device_hours_week = limits.device_hours_week
@@ -264,7 +264,9 @@ def add_user(
 def checked(name: str, password: str | None) -> str | None:
     """What to keep of the password of a new user. Raises Invalid, also for a name that will not do."""
     if not NAME.fullmatch(name):
-        raise Invalid([Fault("name", "small letters, digits and . _ @ - in it, 64 at most, a letter or digit first")])
+        raise Invalid(
+            [Fault("name", "use at most 64 lower-case letters, digits and . _ @ -, starting with a letter or digit")]
+        )
     if name in (LOCAL, "me"):
-        raise Invalid([Fault("name", f"{name!r} has a meaning of its own here: take another")])
+        raise Invalid([Fault("name", f"{name!r} is reserved: choose another name")])
     return None if password is None else passwords.keep(password, name)

@@ -64,5 +64,5 @@ def start_of(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> Start:
         return Start(registered)
     steps = max(attempt.step for attempt in earlier if attempt.plan["model"] == given_up)
     after = f"the registered checkpoint {registered}" if registered else "from scratch"
-    reason = f"starts {'from ' if registered else ''}{after}: {steps} steps of {given_up} are given up"
+    reason = f"starts {'from ' if registered else ''}{after}: {steps} steps of {given_up} are lost"
     return Start(registered, Change(Lever.BACKBONE, "start", f"step {steps} of {given_up}", after, reason))

@@ -73,7 +73,7 @@ class _Entry(tarfile.TarInfo):
         if self.type == tarfile.GNUTYPE_SPARSE:
             raise _not_a_file(self.name)
         if self.type in _HEADERS and self.size > _LONGEST_HEADER:
-            raise ArchiveError(f"has a header of {self.size:,} bytes, and {_LONGEST_HEADER:,} are the limit")
+            raise ArchiveError(f"has a header of {self.size:,} bytes; the limit is {_LONGEST_HEADER:,}")
         return super()._proc_member(tar)  # type: ignore[misc]
 
     def _proc_gnusparse_10(self, *_: object) -> None:
@@ -88,9 +88,9 @@ class _Tar(tarfile.TarFile):
 def _check(entry: tarfile.TarInfo) -> None:
     parts = PurePosixPath(entry.name).parts
     if not entry.name.isprintable() or any(len(part.encode()) > _LONGEST_NAME for part in parts):
-        raise ArchiveError(f"{entry.name[:80]!r}: is not a name that every file system keeps")
+        raise ArchiveError(f"{entry.name[:80]!r}: is not a valid file name on every system")
     if entry.name.startswith("/") or ".." in parts:
-        raise ArchiveError(f"{entry.name!r}: names lead downwards, from where the archive is unpacked")
+        raise ArchiveError(f"{entry.name!r}: paths must stay inside the archive, without / at the start and without ..")
     if not (entry.isfile() or entry.isdir()) or entry.size < 0 or entry.issparse():
         raise _not_a_file(entry.name)
 
@@ -107,5 +107,5 @@ def _copy(tar: tarfile.TarFile, entry: tarfile.TarInfo, place: Path) -> Path:
             while chunk := source.read(_CHUNK):
                 file.write(chunk)
     except FileExistsError:
-        raise ArchiveError(f"{place.name}: there are two files of that name") from None
+        raise ArchiveError(f"{place.name}: the archive has two files of this name") from None
     return place

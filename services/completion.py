@@ -29,12 +29,12 @@ def what_is_missing(attempt_dir: Path, outcome: Outcome) -> str | None:
         spec = AttemptSpec.from_json(_text(attempt_dir / SPEC_FILE), passed_over=[])
         steps = pipeline_config.steps_of(pipeline_config.parse(_text(attempt_dir / CONFIG_FILE)))
     except (OSError, UnicodeDecodeError, ContractError, ConfigError) as error:
-        return f"its task cannot be read ({error})"
+        return f"its settings cannot be read ({error})"
     if outcome.step < steps or outcome.saved_step != outcome.step:
         return f"it saved step {outcome.saved_step} of {steps}"
     job_dir = attempt_dir.parent
     if not _is_whole(job_dir / CHECKPOINTS_DIR / spec.architecture / f"ckpt-{outcome.saved_step}"):
-        return f"the checkpoint of step {outcome.saved_step} is not whole"
+        return f"the checkpoint of step {outcome.saved_step} is incomplete"
     export = job_dir / EXPORT_DIR
     if spec.export and not (
         outcome.export == EXPORT_DIR
@@ -42,7 +42,7 @@ def what_is_missing(attempt_dir: Path, outcome: Outcome) -> str | None:
         and _has_content(export / CONFIG_FILE)
         and _is_whole(export / "saved_model" / "variables" / "variables")
     ):
-        return "the exported model is not whole"
+        return "the exported model is incomplete"
     return None
 
 

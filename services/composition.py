@@ -39,7 +39,7 @@ def with_dataset(
     """
     model = catalogue.get(pipeline_config.identify(config))
     if model.needs_masks and not dataset.has_masks:
-        problem = f"{dataset.folder.name!r} has no masks (image/object/mask), which Mask R-CNN learns from"
+        problem = f"{dataset.folder.name!r} has no masks (image/object/mask), which Mask R-CNN needs"
         raise DatasetError("dataset_refused", f"{problem}: choose a dataset with masks, or a Faster R-CNN model")
     config = pipeline_config.set_data(
         config,

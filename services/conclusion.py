@@ -79,7 +79,7 @@ def read_left(
 def unreadable(exit_status: int | None, error: Exception) -> Left:
     """For an end that nobody can take in: its exit status must do."""
     ending = read_ending(exit_status, None)
-    message = f"{ending.message} (what it left cannot be taken in: {type(error).__name__}: {str(error)[:300]})"
+    message = f"{ending.message} (its results cannot be read: {type(error).__name__}: {str(error)[:300]})"
     return Left(exit_status, None, replace(ending, message=message, finding=None))
 
 

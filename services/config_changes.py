@@ -68,9 +68,7 @@ def told(summary: str, changes: Changes) -> str:
     if not count:
         return summary
     fields = "1 field" if count == 1 else f"{count} fields"
-    return (
-        f"{summary} Of your pipeline.config, {fields} differ in what is run: config_changes has each with its reason."
-    )
+    return f"{summary} {fields} of your pipeline.config changed: config_changes lists each with its reason."
 
 
 def _changes(submitted: Config, run: Config, story: Story, asked: Plan, plan: Plan) -> Changes:
@@ -94,7 +92,7 @@ def _requested(request: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     if "batch_size" in train:
         found["batch_size"] = f"train.batch_size of the request is {train['batch_size']}"
-        found["steps"] = found["learning_rate"] = f"{found['batch_size']}, and as many images are to be seen"
+        found["steps"] = found["learning_rate"] = f"{found['batch_size']}, and training sees as many images"
     for name in ("steps", "epochs"):
         if name in train:
             found["steps"] = f"train.{name} of the request is {train[name]:,}; {_IN_PROPORTION}"

@@ -114,7 +114,7 @@ def _give_up(webhook: Webhook, answer: Answer, now: datetime.datetime) -> None:
     if webhook.disabled_at is not None:
         return
     if answer.status == _GONE:
-        reason = "it answered 410: it is gone for good"
+        reason = "it answered 410 (gone)"
     elif webhook.failing_since is not None and webhook.failing_since < now - _PATIENCE:
         reason = f"nothing could be delivered for {_PATIENCE.days} days"
     else:

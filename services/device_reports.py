@@ -58,7 +58,7 @@ def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
                 devices.remove(session, gone)
             else:
                 had_problem = gone.problem is not None
-                gone.problem = "the host does not see it any more"
+                gone.problem = "its host no longer detects it"
                 _keep_time(gone, had_problem, now)
 
 
@@ -72,7 +72,7 @@ def _update(device: Device, reading: Reported, leased: bool, now: datetime.datet
         return
     held = _held_by_nobody(reading) - device.baseline_bytes
     if held > _TOLERANCE_BYTES:
-        device.problem = f"{in_mb(held)} are still held after the last job ended; waits until they are free"
+        device.problem = f"{in_mb(held)} are still in use after the last job ended; no job starts until they are free"
     else:
         device.baseline_bytes = None
 

@@ -16,7 +16,7 @@ from services.store.models import Attempt, Job
 
 __all__ = ["show_diff", "show_diff_to_submitted"]
 
-_BY_DATA = "set from the dataset and from the memory that the host had left"
+_BY_DATA = "sized to the dataset and to the host's free memory"
 _FOLLOWS = "follows from the other changes"
 
 # Which setting of the plan a field of the configuration comes from. The first that matches counts.

@@ -75,7 +75,7 @@ def _smaller(
     decision, capacity = planning.plan_after(session, job, all_attempts, now)
     if not isinstance(decision, Decision):
         _move(job, Verb.FAIL, decision.reason, now)
-        return f"given up: {decision.reason}"
+        return f"Not retried. {decision.reason}"
     adoption.adopt(job, decision, capacity)
     _move(job, Verb.PAUSE if stop is Stop.PAUSE else Verb.REQUEUE, None, now)
     return decision.summary

@@ -82,7 +82,7 @@ def _take_in(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
         raise
     except Exception as error:
         if len(lines) == 1:
-            refused = dataclasses.replace(lines[0], event=None, problem=f"it cannot be kept: {error}")
+            refused = dataclasses.replace(lines[0], event=None, problem=f"it cannot be stored: {error}")
             return _keep(target, position, [refused])
     half = len(lines) // 2
     middle = position + sum(line.length for line in lines[:half])
@@ -118,7 +118,7 @@ def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
     problems = [line.problem for line in lines if line.problem]
     if problems:
         what = "1 line" if len(problems) == 1 else f"{len(problems)} lines"
-        message = f"passed over {what} of {EVENTS_FILE}: {text(problems[0])[:_LONGEST_PROBLEM]}"
+        message = f"ignored {what} of {EVENTS_FILE}: {text(problems[0])[:_LONGEST_PROBLEM]}"
         _log.warning("%s", message)
         yield _Event(EventKind.WARNING, utc_now(), {"message": message})
 
@@ -145,17 +145,17 @@ def _parse(line: bytes) -> _Line:
     try:
         return _Line(len(line), _event(json.loads(line)))
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
-        return _Line(len(line), problem=f"it is no event ({type(error).__name__}: {error})")
+        return _Line(len(line), problem=f"not an event ({type(error).__name__}: {error})")
 
 
 def _event(said: Any) -> _Event:
     values = storable(said)
     kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
     if not 0 <= seconds < _LATEST:
-        raise ValueError(f"time: {seconds:g} is no moment")
+        raise ValueError(f"time: {seconds:g} is not a valid time")
     step = said.get("step")
     if isinstance(step, int) and not isinstance(step, bool) and count(step) is None:
-        raise ValueError("step: a number that no training comes to")
+        raise ValueError("step: out of range")
     if kind == EventKind.EVAL:
         values["metrics"] = bounded_metrics(_part(values, "metrics"))
     return _Event(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)

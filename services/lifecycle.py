@@ -160,10 +160,12 @@ def edit(
     with store.transaction() as session:
         job = _own(session, principal, job_id)
         if if_match is not None and if_match != job.version:
-            raise Conflict("version_mismatch", f"the job is at version {job.version} by now: read it again")
+            raise Conflict(
+                "version_mismatch", f"the job has changed since you read it (now version {job.version}): read it again"
+            )
         wanted = {name: value for name, value in changes.items() if name in _EDITABLE}
         if "priority" in wanted and job.state in FINAL:
-            raise Conflict("wrong_state", f"the job is {job.state}: its priority does not matter any more")
+            raise Conflict("wrong_state", f"the job is {job.state}: its priority can no longer be changed")
         quota.check_priority(principal, wanted.get("priority", quota.USUAL_PRIORITY), job.priority)
         for name, value in wanted.items():
             setattr(job, name, value)
@@ -189,7 +191,7 @@ def _abandon(session: Session, job: Job) -> bool:
     attempt = attempts.get(session, job.id, lease.attempt)
     if attempt is not None:
         attempt.ended_at, attempt.diagnosis = now, Diagnosis.UNKNOWN_KILL
-        attempt.message = f"its host {lease.host} was not heard of since {lease.expires_at:%Y-%m-%d %H:%M} UTC"
+        attempt.message = f"its host {lease.host} has not reported since {lease.expires_at:%Y-%m-%d %H:%M} UTC"
         attempt.followed_by = "cancelled by its owner"
     standing.charge(session, job.owner_id, lease, lease.expires_at)  # it was not heard of any more after that
     leases.release(session, job.id, lease.token)

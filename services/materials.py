@@ -60,7 +60,7 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
             "problem": None,
         }
     except (NotFound, ValueError, LookupError, TypeError, OSError) as error:
-        problem = f"{MANIFEST_FILE} cannot be read: generate the dataset again, or add it anew"
+        problem = f"{MANIFEST_FILE} cannot be read: generate or add the dataset again"
         if isinstance(error, DatasetError):
             problem = str(error)
         return {**_UNUSABLE, "name": name, "problem": problem}

@@ -78,7 +78,7 @@ def find(session: Session, key: Key | None) -> Done | None:
     if kept is None or key is None:
         return None
     if kept.request_digest != key.digest:
-        raise Conflict("key_reused", "this Idempotency-Key was used for another request: take a new one")
+        raise Conflict("key_reused", "this Idempotency-Key was used for another request: use a new one")
     return Done(kept.body, kept.location or "", replayed=True)
 
 

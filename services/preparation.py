@@ -163,10 +163,10 @@ def _refuse_missing_weights(request: Mapping[str, Any], submitted: Config) -> No
 def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
     """A floor above what was asked for is a mistake, not a wish."""
     if policy.min_batch_size > asked.batch_size:
-        yield Fault("policy.min_batch_size", f"is above the batch of {asked.batch_size} that is asked for")
+        yield Fault("policy.min_batch_size", f"is above the requested batch size of {asked.batch_size}")
     if policy.min_image_size > min(asked.image_size):
         height, width = asked.image_size
-        yield Fault("policy.min_image_size", f"is above the image of {height}x{width} that is asked for")
+        yield Fault("policy.min_image_size", f"is above the requested image size of {height}x{width}")
 
 
 # The names that the domain has for what a request asks for.

@@ -93,10 +93,10 @@ def visible_attempt(session: Session, principal: Principal, job_id: int, number:
     """The attempt, or the job's newest one (None). Raises NotFound."""
     job = visible_job(session, principal, job_id)
     if number is None and not job.attempts:
-        raise NotFound(f"job {job_id} has not been tried yet")
+        raise NotFound(f"job {job_id} has no attempts yet")
     attempt = attempts.get(session, job_id, job.attempts if number is None else number)
     if attempt is None:
-        raise NotFound(f"job {job_id} has no attempt {number}; it has had {job.attempts}")
+        raise NotFound(f"job {job_id} has no attempt {number}; it has {job.attempts} so far")
     return attempt
 
 

@@ -105,6 +105,6 @@ def _publish(broker: str) -> bool:
     try:
         _client(broker).send_task(DISPATCH, retry=False, expires=60)
     except Exception as error:  # whatever it is: the job is in the database, and its submission has succeeded
-        _log.warning("the broker is away (%s): workers will find the job by themselves", error)
+        _log.warning("the broker does not answer (%s): workers find the job at their next poll", error)
         return False
     return True

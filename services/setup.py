@@ -92,7 +92,7 @@ def _turn(path: Path) -> Iterator[None]:
 def _upgrade(store: Store, say: Say) -> None:
     try:
         if not migrate.is_current(store.engine):
-            say("bringing the database's tables up to date")
+            say("updating the database's tables")
             migrate.upgrade(store.engine)
     except DBAPIError as error:
         raise StoreUnavailable(f"DOWNSHIFT_DATABASE_URL: the database cannot be used: {error.orig}") from error
@@ -116,7 +116,7 @@ def when_unlocked(work: Callable[[], T], say: Say, wait_s: float = _LONGEST_LOCK
 def _make_sample(folder: Path, say: Say) -> None:
     if folder.exists():
         return
-    say(f"drawing the sample dataset {folder.name!r}, which takes a few seconds")
+    say(f"generating the sample dataset {folder.name!r}, which takes a few seconds")
     shapes.generate(folder, train=200, validation=40, size=256, seed=0)
 
 

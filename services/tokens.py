@@ -69,12 +69,12 @@ def _create(session: Session, principal: Principal, wanted: _Wanted) -> Done:
 
 def _check(principal: Principal, wanted: _Wanted) -> None:
     if wanted.user != principal.name and not principal.is_admin:
-        raise Forbidden("only admins make tokens for other users")
+        raise Forbidden("only admins can create tokens for other users")
     faults = []
     if not wanted.scopes:
-        faults.append(Fault("scopes", f"at least one of {', '.join(Scope)}"))
+        faults.append(Fault("scopes", f"name at least one of {', '.join(Scope)}"))
     if not including(wanted.scopes) <= principal.scopes:
-        faults.append(Fault("scopes", f"at most those of your own token: {listed(principal.scopes)}"))
+        faults.append(Fault("scopes", f"cannot exceed those of your own token: {listed(principal.scopes)}"))
     own, ends = principal.expires_at, wanted.expires_at(utc_now())
     if own is not None and (ends is None or ends > own):
         faults.append(Fault("expires_in_days", f"your own token ends at {stamp(own)}; this one cannot outlive it"))

@@ -77,11 +77,11 @@ def _dataset(request: Request) -> None:
     validation = [file for file in records if file.name.startswith("val")]
     train = [file for file in records if not file.name.startswith("val")]
     if not train:
-        raise ArchiveError("has no TFRecord files to train on, which are all whose names do not begin with val")
+        raise ArchiveError("has no training files: TFRecord files whose names do not begin with val")
     if not validation and request.validation_share is None:
         raise ArchiveError(
-            "has no files to validate on: let the names of some begin with val, "
-            "or put a share of the training images aside (validation_share=0.1)"
+            "has no validation files: begin the names of some with val, "
+            "or hold back a share of the training images (validation_share=0.1)"
         )
     try:
         importer.add(
@@ -106,7 +106,7 @@ def _checkpoint(request: Request) -> None:
     shards = [_CHECKPOINT.fullmatch(name) for name in names if name not in indexes]
     own = [shard for shard in shards if shard and shard["name"] == indexes[0].removesuffix(".index")]
     if not own or len(own) != len(shards) or len(own) != int(own[0]["shards"]):
-        raise ArchiveError(f"the data of {indexes[0]} is not complete, or there is other data beside it")
+        raise ArchiveError(f"the data of {indexes[0]} is incomplete, or other data is beside it")
     try:
         checkpoint_index.read_shapes(Path(request.ready, request.name, indexes[0]))
     except UnreadableIndex as error:

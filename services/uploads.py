@@ -91,7 +91,7 @@ def _room(settings: Settings) -> int:
 
 def _full(settings: Settings) -> NoSpace:
     free, kept = shutil.disk_usage(settings.home).free, settings.min_free_disk_mb * _MB
-    return NoSpace(f"the disk has {in_mb(free)} left, and {in_mb(kept)} are kept for training")
+    return NoSpace(f"the disk has only {in_mb(free)} free, and {in_mb(kept)} are reserved for training")
 
 
 def add_dataset(
@@ -140,7 +140,7 @@ class _Taken:
 
     def require_free(self) -> None:
         if os.path.lexists(self.root / self.name):
-            raise Conflict("name_taken", f"there is a {self.what} called {self.name!r} already, and none is changed")
+            raise Conflict("name_taken", f"a {self.what} called {self.name!r} already exists: choose another name")
 
 
 def _add(desk: Desk, principal: Principal, upload: Upload, key: Key | None, taken: _Taken) -> Done:
@@ -190,7 +190,7 @@ def _check(desk: Desk, upload: Upload, taken: _Taken, ready: Path) -> None:
     except OverLimit as error:
         raise Invalid([Fault("archive", f"could not be checked: {error}; send it in smaller parts")]) from None
     except Failed:
-        raise Invalid([Fault("archive", "could not be checked: what reads it broke down over it")]) from None
+        raise Invalid([Fault("archive", "could not be checked: the checking process crashed on it")]) from None
     except Stopped:
         raise Busy("the service is being stopped; nothing was added, send it again", 10) from None
     if outcome.code == "no_space":

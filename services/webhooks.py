@@ -149,13 +149,13 @@ def _check_url(settings: Settings, url: str) -> None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise Invalid([Fault("url", "is not an address")]) from None
+        raise Invalid([Fault("url", "is not a valid address")]) from None
     if parts.scheme not in ("http", "https") or not host:
-        raise Invalid([Fault("url", "an address that begins with https:// or http://")])
+        raise Invalid([Fault("url", "must begin with https:// or http://")])
     if parts.username is not None or parts.password is not None:
-        raise Invalid([Fault("url", "without a user or a password: what is sent is signed")])
+        raise Invalid([Fault("url", "must not contain a user or password: messages are signed instead")])
     if not settings.webhook_private and _is_number(host) and not is_public(host):
-        raise Invalid([Fault("url", "a private address; DOWNSHIFT_WEBHOOK_PRIVATE=on would allow it")])
+        raise Invalid([Fault("url", "is a private address; DOWNSHIFT_WEBHOOK_PRIVATE=on allows them")])
 
 
 def _host(url: str) -> str:

@@ -60,16 +60,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE", help="training images")
     parser.add_argument("--validation", type=Path, nargs="+", default=[], metavar="FILE", help="validation images")
     parser.add_argument(
-        "--validation-share", type=float, metavar="PART", help="instead: put this part of the training images aside"
+        "--validation-share", type=float, metavar="PART", help="instead: hold back this share of the training images"
     )
     parser.add_argument("--label-map", type=Path, required=True, metavar="FILE", help="the classes, a .pbtxt file")
     parser.add_argument("--home", type=Path, metavar="DIR", help="the service's data (default: DOWNSHIFT_HOME)")
     keep = parser.add_mutually_exclusive_group()
     keep.add_argument(
-        "--link", dest="keep", action="store_const", const=Keep.LINK, help="hard links, or refuse (default: or copy)"
+        "--link",
+        dest="keep",
+        action="store_const",
+        const=Keep.LINK,
+        help="hard-link the files, or refuse (default: copy where links are impossible)",
     )
     keep.add_argument(
-        "--copy", dest="keep", action="store_const", const=Keep.COPY, help="copies, which the originals cannot change"
+        "--copy",
+        dest="keep",
+        action="store_const",
+        const=Keep.COPY,
+        help="copy the files, so that later changes to the originals do not matter",
     )
     parser.set_defaults(keep=Keep.LINK_OR_COPY)
     return parser

@@ -150,14 +150,12 @@ def _boxes(values: Mapping[str, list[Any]], found: Annotated) -> None:
 def _box_problem(box: Sequence[float]) -> str | None:
     for side, value in zip(_SIDES, box, strict=True):
         if not math.isfinite(value):
-            return f"{side} is {value}; mend it, or remove the object"
+            return f"{side} is {value}; fix it, or remove the object"
         if not -_TOLERANCE <= value <= 1 + _TOLERANCE:
             return f"{side} is {value:g}; write 0 to 1: pixels divided by the image's height or width"
     for low, high in ((0, 2), (1, 3)):
         if not box[low] < box[high]:
-            return (
-                f"{_SIDES[low]} {box[low]:g} is not below {_SIDES[high]} {box[high]:g}; mend it, or remove the object"
-            )
+            return f"{_SIDES[low]} {box[low]:g} is not below {_SIDES[high]} {box[high]:g}; fix it, or remove the object"
     return None
 
 

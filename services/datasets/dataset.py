@@ -49,7 +49,7 @@ class Dataset:
             described = cls._described(folder, manifest)
             sizes = {split: manifest[split]["bytes"] for split in ("train", "validation")}
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
-            problem = f"{MANIFEST_FILE} is of another version than {FORMAT_VERSION}, or damaged"
+            problem = f"{MANIFEST_FILE} is damaged, or not of version {FORMAT_VERSION}"
             raise _damaged(folder, problem) from None
         _check_files(folder, described.train_files, sizes["train"])
         _check_files(folder, described.validation_files, sizes["validation"])
@@ -116,7 +116,7 @@ def _check_files(folder: Path, files: Iterable[Path], described: int) -> None:
     found = sum(_size(folder, file) for file in files)
     if found != described:
         names = ", ".join(file.name for file in files)
-        raise _damaged(folder, f"{names}: {found} bytes, but {described} are described: changed afterwards")
+        raise _damaged(folder, f"{names}: {found} bytes instead of {described}: changed since the dataset was added")
 
 
 def _size(folder: Path, file: Path) -> int:
@@ -130,6 +130,4 @@ def _size(folder: Path, file: Path) -> int:
 
 
 def _damaged(folder: Path, problem: str) -> DatasetError:
-    return DatasetError(
-        "dataset_corrupt", f"dataset {folder.name!r}: {problem}; generate the dataset again, or add it anew"
-    )
+    return DatasetError("dataset_corrupt", f"dataset {folder.name!r}: {problem}; generate or add the dataset again")

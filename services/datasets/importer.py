@@ -165,20 +165,20 @@ def _check_request(
     root: Path, name: str, train: Sequence[Path], validation: Sequence[Path], share: float | None, keep: Keep
 ) -> None:
     if not NAME.fullmatch(name):
-        raise _refused(f"name: letters, digits, - _ and ., at most 64, a letter or digit first; got {name!r}")
+        raise _refused(f"name: use at most 64 letters, digits and - _ ., starting with a letter or digit; got {name!r}")
     if os.path.lexists(root / name):
-        raise _refused(f"name: there is a dataset {name!r} already, and datasets do not change; choose another name")
+        raise _refused(f"name: a dataset called {name!r} already exists and cannot be changed; choose another name")
     if not train:
         raise _refused("train: name the files with the training images")
     if not validation and share is None:
-        raise _refused("validation: name files to validate on, or put a share of the training images aside, e.g. 0.1")
+        raise _refused("validation: name validation files, or hold back a share of the training images, e.g. 0.1")
     if share is not None:
         if validation:
             raise _refused("validation: either files or a share of the training images, not both")
         if not 0 < share < 1:
             raise _refused(f"validation share: above 0 and below 1, got {share}")
         if keep is Keep.LINK:
-            raise _refused("link: files that are divided into two cannot be linked; leave it out")
+            raise _refused("link: files that are split cannot be linked; leave it out")
     if len(train) + len(validation) > MAX_FILES:
         raise _refused(f"train: at most {MAX_FILES:,} files; write larger ones")
     seen: dict[tuple[int, int], Path] = {}

@@ -82,7 +82,7 @@ class Survey:
         """Raises DatasetError with all that was found wrong, a line each."""
         problems = self.problems[:MOST_PROBLEMS]
         if self.is_hopeless:
-            problems.append(f"and perhaps more: the reading ended after {MOST_PROBLEMS} problems")
+            problems.append(f"and perhaps more: reading stopped after {MOST_PROBLEMS} problems")
         else:
             problems += (f"{split}: {why}" for split in SPLITS if (why := self._useless(split)))
         if problems:
@@ -103,7 +103,7 @@ class Survey:
         if self._masked[True] and self._masked[False]:
             warnings.append(
                 f"{self._masked[False]} images with objects have no masks, {self._masked[True]} have them: "
-                f"taken as a dataset without masks, which Mask R-CNN cannot learn from"
+                f"treated as a dataset without masks, which Mask R-CNN cannot train on"
             )
         unseen = [name for label, name in self._labels.names.items() if not self._objects["train"][label]]
         if unseen:

@@ -37,9 +37,7 @@ def misfit(shapes: Mapping[str, tuple[int, ...]], model: Model) -> str | None:
     if not missing:
         return None
     shape = next(iter(missing))
-    return (
-        f"{missing.total()} of the {wanted.total()} variables that it needs are not in it, such as one of shape {shape}"
-    )
+    return f"it lacks {missing.total()} of the {wanted.total()} variables needed, such as one of shape {shape}"
 
 
 def _text(shape: tuple[int, ...]) -> str:

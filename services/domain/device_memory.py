@@ -61,7 +61,7 @@ def _measured(case: Case, numbers: Numbers) -> str | None:
     if own is None:
         return f"{in_mb(others)} at the end" if others >= _DISPLAY * room else None
     if own <= _USABLE * room and own + others > _USABLE * (case.limit or room):
-        return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of the {in_mb(room)} that it was given"
+        return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of its {in_mb(room)}"
     return None
 
 
@@ -75,7 +75,7 @@ def _seen_at_start(case: Case, numbers: Numbers, seen: DeviceSeen) -> str | None
     if taken < (_NAMED if is_guess else _DISPLAY) * total:
         return None
     needed = numbers.needed or free + (numbers.requested or 0)
-    return f"{in_mb(taken)} of {in_mb(total)} were taken at the start" if needed <= _USABLE * total else None
+    return f"{in_mb(taken)} of {in_mb(total)} were already in use at the start" if needed <= _USABLE * total else None
 
 
 def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
@@ -85,9 +85,7 @@ def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
     others = seen.total - seen.free_at_end - max(numbers.in_use, kept or 0)
     fits = numbers.needed is None or numbers.needed <= _USABLE * seen.total
     return (
-        f"{in_mb(others)} of {in_mb(seen.total)} are not this job's"
-        if others > _DISPLAY * seen.total and fits
-        else None
+        f"{in_mb(others)} of {in_mb(seen.total)} belong to others" if others > _DISPLAY * seen.total and fits else None
     )
 
 
@@ -96,7 +94,7 @@ def _not_given(story: Story, numbers: Numbers) -> str | None:
     available = numbers.free if _is_async(numbers) else numbers.available  # without a pool all of it comes from there
     if available and numbers.requested and numbers.limit and not _is_slot(numbers):
         if available >= max(numbers.requested, _PROMISED * numbers.limit):
-            return f"{in_mb(available)} under this job's limit could not be had from the device"
+            return f"the device did not have {in_mb(available)} that this job's limit allows"
         return None
     least, most = story.least_refused, story.most_refused
     small = numbers.in_use is None or not most or numbers.in_use < _REFUSED * most
@@ -111,11 +109,11 @@ def _not_set_up(story: Story, numbers: Numbers, seen: DeviceSeen) -> str | None:
     if cause is None or cause.marks & Mark.DEVICE:
         return None
     if cause.marks & Mark.CONTEXT:
-        return "there was no room even to open the device"
+        return "too little was free even to open the device"
     full = numbers.in_use is not None and numbers.limit is not None and numbers.in_use >= _USABLE * numbers.limit
     own = seen.total is not None and (seen.free or seen.limit or 0) >= (1 - _DISPLAY) * seen.total
     if cause.marks & Mark.HANDLE and (cause.marks & Mark.STARVED or story.backed_off) and not full and not own:
-        return "there was no room to set up its libraries"
+        return "too little was free to set up its libraries"
     return None
 
 
@@ -126,8 +124,8 @@ def _fragmentation(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen)
     is_slot = _is_slot(numbers) or case.device_kind is DeviceKind.CPU
     if needed > (_IN_PIECES_SLOT if is_slot else _IN_PIECES_GPU) * limit:
         return None  # so near the limit that its peak is what counts
-    largest = f", the largest piece {in_mb(numbers.largest_free)}" if numbers.largest_free else ""
-    why = f"{in_mb(asked)} could not be had although {in_mb(free)} of {in_mb(limit)} were free{largest}: in pieces"
+    largest = f" (the largest has {in_mb(numbers.largest_free)})" if numbers.largest_free else ""
+    why = f"memory is fragmented: {in_mb(free)} of {in_mb(limit)} were free, but no piece of {in_mb(asked)}{largest}"
     return Finding(Diagnosis.FRAGMENTATION, why)
 
 
@@ -141,7 +139,7 @@ def _changed(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Fi
         why = f"memory grew by {in_mb(round(growth.bytes_per_step))} a step over {growth.steps} steps until it ran out"
         return Finding(Diagnosis.LEAK, why, growth=growth)
     if growth.steps >= _LATE:
-        why = f"{growth.steps} steps ran without growth, then one needed more than there was{_told(numbers)}"
+        why = f"memory was steady for {growth.steps} steps, then one step needed more than there was{_told(numbers)}"
         return Finding(Diagnosis.SPIKE, why, growth=growth)
     return None
 
@@ -159,7 +157,7 @@ def _told(numbers: Numbers) -> str:
     if numbers.in_use is not None and numbers.limit is not None:
         parts.append(f"{in_mb(numbers.in_use)} of {in_mb(numbers.limit)} in use")
     if numbers.requested is not None:
-        parts.append(f"{in_mb(numbers.requested)} asked for")
+        parts.append(f"{in_mb(numbers.requested)} requested")
     if numbers.op is not None:
         parts.append(f"by {numbers.op}")
     return f" ({', '.join(parts)})" if parts else ""

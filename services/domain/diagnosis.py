@@ -31,7 +31,7 @@ _BY_REASON = {
 def diagnose(case: Case) -> Finding:
     """Total: every case has one finding, and no log makes it fail. Linear in the log, which is read once."""
     if case.exit_status == 0:
-        return Finding(None, "the exit status is 0: nothing failed, whatever the log warns of")
+        return Finding(None, "nothing failed: the exit status is 0, and warnings in the log do not count")
     story = read_story(marked_lines(case.log))
     said = case.reason or (case.outcome.reason if case.outcome else None)
     if said is not None and said is not Reason.COMPLETED:
@@ -52,7 +52,7 @@ def signal_of(exit_status: int | None) -> int | None:
 def how_it_ended(exit_status: int | None) -> str:
     number = signal_of(exit_status)
     if exit_status is None:
-        return "unseen"
+        return "with an unknown exit status"
     if number is None:
         return f"with exit status {exit_status}"
     try:
@@ -87,7 +87,7 @@ def _from_log(case: Case, story: Story) -> Finding | None:
     """None where nothing in the log explains the end."""
     cause, killed = story.cause, signal_of(case.exit_status) in _KILLS
     if case.cgroup_oom_kills and (killed or cause is None):
-        why = f"the host ran out of memory: its kernel killed {case.cgroup_oom_kills} of the job's processes for it"
+        why = f"the host ran out of memory, and its kernel killed {case.cgroup_oom_kills} of the job's processes"
         return _with_evidence(Finding(Diagnosis.HOST, why), story)
     if cause is None or _is_past(case, cause):
         return _from_hints(case, story)
@@ -100,7 +100,7 @@ def _from_log(case: Case, story: Story) -> Finding | None:
     if cause.marks & (Mark.KILLED | Mark.STOPPED) or killed or case.exit_status is None:
         return _from_hints(case, story)
     return _with_evidence(
-        Finding(Diagnosis.BUG, f"an error that is not about memory or disk: {_text(cause.lines[-1])}"), story
+        Finding(Diagnosis.BUG, f"an error unrelated to memory or disk: {_text(cause.lines[-1])}"), story
     )
 
 
@@ -138,12 +138,15 @@ def _from_hints(case: Case, story: Story) -> Finding | None:
         if story.pressure:
             why = "it was killed right after it took much of the host's memory"
             return _with_evidence(Finding(Diagnosis.HOST, why), story)
-        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"it was killed ({how}), without a trace of why"), story)
+        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), story)
     if number in _KILLS:
-        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"it ended {how}, without a trace of why"), story)
+        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), story)
     if case.exit_status is None:
         return _with_evidence(
-            Finding(Diagnosis.UNKNOWN_KILL, "nobody saw how it ended, and its log does not say"), story
+            Finding(
+                Diagnosis.UNKNOWN_KILL, "stopped unexpectedly (cause unknown): no exit status, and nothing in the log"
+            ),
+            story,
         )
     if cause is None and number is None and story.least_refused:
         numbers = _numbers(case, None)
@@ -154,9 +157,7 @@ def _from_hints(case: Case, story: Story) -> Finding | None:
 def _unexplained(case: Case, story: Story) -> Finding:
     how = how_it_ended(case.exit_status)
     verb = "crashed" if signal_of(case.exit_status) else "failed"
-    return _with_evidence(
-        Finding(Diagnosis.BUG, f"it {verb} ({how}), and nothing in the log is about memory or disk"), story
-    )
+    return _with_evidence(Finding(Diagnosis.BUG, f"it {verb} ({how}); the log shows no memory or disk problem"), story)
 
 
 def _is_host(case: Case, cause: Cause, numbers: Numbers) -> bool:

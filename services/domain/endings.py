@@ -49,7 +49,7 @@ def read_ending(
     have left (`is_whole`). `known`: what was measured meanwhile; the rest of it does not count.
     """
     if exit_status is None and is_whole and outcome is not None and outcome.reason is Reason.COMPLETED:
-        message = f"{outcome.message} (nobody saw its exit status; its checkpoint and its export are whole)"
+        message = f"{outcome.message} (exit status unknown; its checkpoint and export are complete)"
         return Ending(Diagnosis.COMPLETED, message, outcome.reason)
     if exit_status == EXIT_CODES[Reason.COMPLETED]:
         return _without_failure(outcome)
@@ -64,8 +64,8 @@ def read_ending(
 def _without_failure(outcome: Outcome | None) -> Ending:
     if outcome is not None and outcome.reason is Reason.COMPLETED:
         return Ending(Diagnosis.COMPLETED, outcome.message, outcome.reason)
-    said = f"said {outcome.reason}" if outcome is not None else "left no outcome"
-    return Ending(Diagnosis.BUG, f"the trainer {said} and ended with exit status 0; see its log", None)
+    said = f"reported {outcome.reason}" if outcome is not None else "wrote no outcome"
+    return Ending(Diagnosis.BUG, f"the trainer {said} but ended with exit status 0; see its log", None)
 
 
 def _message(exit_status: int | None, outcome: Outcome | None, said: Reason | None, finding: Finding) -> str:
@@ -75,9 +75,10 @@ def _message(exit_status: int | None, outcome: Outcome | None, said: Reason | No
         plain = finding.diagnosis in (Diagnosis.TOO_LARGE, _DIAGNOSES[outcome.reason])
         return outcome.message if plain else f"{outcome.message}: {finding.why}"
     if said is not None:  # a full disk, say, has no room for an outcome
-        return f"the trainer left no outcome and ended {how}, which means {said}"
+        return f"the trainer wrote no outcome and ended {how}, which means {said}"
     if exit_status is None and finding.diagnosis is Diagnosis.UNKNOWN_KILL:
-        return "the supervisor was lost, and nobody saw how the trainer ended"
+        return "stopped unexpectedly (cause unknown): the supervisor was lost, and the exit status with it"
     if finding.diagnosis is Diagnosis.BUG and not finding.evidence:
-        return f"the trainer left no outcome and ended {how}; see its log"
-    return f"{finding.why}; the trainer ended {how}" if exit_status is not None else finding.why
+        return f"the trainer wrote no outcome and ended {how}; see its log"
+    is_told = exit_status is None or how in finding.why
+    return finding.why if is_told else f"{finding.why}; the trainer ended {how}"

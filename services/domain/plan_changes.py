@@ -81,7 +81,7 @@ def costs(before: Plan, after: Plan) -> str:
 
 
 def with_cost(sentence: str, cost: str) -> str:
-    return f"{sentence}; what it costs: {cost}" if cost else sentence
+    return f"{sentence}; cost: {cost}" if cost else sentence
 
 
 def settings(plan: Plan) -> Mapping[Lever, str]:
@@ -90,7 +90,7 @@ def settings(plan: Plan) -> Mapping[Lever, str]:
     return {
         Lever.MICRO_BATCH: f"micro-batch {plan.micro_batch}",
         Lever.PRECISION: f"precision {plan.precision}",
-        Lever.PROPOSALS: f"{plan.proposals} proposals of which {plan.second_stage_batch} are trained on",
+        Lever.PROPOSALS: f"{plan.proposals} proposals, {plan.second_stage_batch} of them for training",
         Lever.IMAGE_SIZE: f"image {in_words(plan.image_size)}",
         Lever.BACKBONE: f"backbone {_backbone(plan)}",
         Lever.BATCH_SIZE: f"batch {plan.batch_size}{pieces}",
@@ -118,15 +118,15 @@ def _image_size(before: Plan, after: Plan) -> str:
 
 
 def _model(before: Plan, after: Plan) -> str:
-    return f"the backbone becomes {_backbone(after)} instead of {_backbone(before)} and learns anew"
+    return f"the backbone changes from {_backbone(before)} to {_backbone(after)} and is trained from the start"
 
 
 def _batch(before: Plan, after: Plan) -> str:
-    return f"the batch becomes {after.batch_size} instead of {before.batch_size}"
+    return f"the batch size changes from {before.batch_size} to {after.batch_size}"
 
 
 def _follows_batch(before: Plan, after: Plan) -> str:
-    return f"follows the batch of {after.batch_size}, so that the images seen stay the same"
+    return f"adapted to the batch size of {after.batch_size}, so that training sees as many images"
 
 
 def _proposals(before: Plan, after: Plan) -> str:
@@ -155,12 +155,12 @@ def _cost_of_pieces(before: Plan, after: Plan) -> str:
 
 def _cost_of_rounding(before: Plan, after: Plan) -> str:
     rounded = after.precision is Precision.BFLOAT16
-    return "activations are rounded, which may move the result a little" if rounded else ""
+    return "activations are rounded, which may change the result slightly" if rounded else ""
 
 
 def _cost_of_fewer_proposals(before: Plan, after: Plan) -> str:
     fewer = (after.proposals or 0) < (before.proposals or 0)
-    return "fewer regions are looked at, so crowded images may lose objects" if fewer else ""
+    return "fewer regions are examined, so objects in crowded images may be missed" if fewer else ""
 
 
 def _cost_of_a_smaller_sample(before: Plan, after: Plan) -> str:
@@ -174,7 +174,7 @@ def _cost_of_smaller_images(before: Plan, after: Plan) -> str:
 
 
 def _cost_of_another_network(before: Plan, after: Plan) -> str:
-    return "a smaller network, as a rule less accurate, and the weights learnt so far are given up"
+    return "a smaller network, usually less accurate, and the weights learnt so far are lost"
 
 
 def _cost_of_a_smaller_batch(before: Plan, after: Plan) -> str:

@@ -115,7 +115,7 @@ def next_plan(
     if failures:
         ran_out = f"attempt {number or attempts_used} needed more than {in_mb(failures[-1].limit_bytes)}"
     if attempts_used >= policy.max_attempts:
-        return search.give_up(f"all {policy.max_attempts} attempts that the policy allows were used", ran_out)
+        return search.give_up(f"all {policy.max_attempts} attempts that the policy allows are used", ran_out)
     chosen = search.choose()
     if chosen is None:
         return search.give_up(ran_out)
@@ -157,8 +157,8 @@ def grown_plan(
     chosen = search.choose_before(current)
     if chosen is None:
         return None
-    decision = _decide(current, *chosen, capacity, f"it was made smaller for {in_mb(meant_for)}")
-    return replace(decision, summary=f"Grown back towards what was asked for. {decision.summary}")
+    decision = _decide(current, *chosen, capacity, f"it was reduced to fit {in_mb(meant_for)}")
+    return replace(decision, summary=f"Raised again towards what was asked for. {decision.summary}")
 
 
 def ladder(
@@ -230,8 +230,8 @@ def _basis(plan: Plan, prediction: Prediction) -> str:
         scaled = "scaled from" if prediction.source is Source.SCALED else "from"
         return f"{scaled} {several} of {plan.model} here"
     if prediction.source is Source.CATALOGUE:
-        return f"from the catalogue, as no {plan.model} was measured here yet"
-    return "from the catalogue, raised to what is known to have run out"
+        return f"from the catalogue (no {plan.model} measured here yet)"
+    return "from the catalogue, raised because less has already run out of memory"
 
 
 def _decide(before: Plan, plan: Plan, prediction: Prediction, capacity: int, cause: str) -> Decision:
@@ -310,7 +310,7 @@ class _Search:
     def _floors(self, plan: Plan) -> str:
         words = plan_changes.settings(plan)
         named = [words[lever] for lever in self._policy.levers if self._has_floor(lever)]
-        return f"at its floors ({', '.join(named)})" if named else "and nothing of it may be changed"
+        return f"even at your minimums ({', '.join(named)})" if named else "(the policy allows no changes)"
 
     def _has_floor(self, lever: Lever) -> bool:
         return not (lever is Lever.PROPOSALS and self._asked.proposals is None)

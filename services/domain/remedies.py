@@ -98,7 +98,7 @@ def remedy_for(tried: Sequence[Tried], scene: Scene, max_attempts: int, stop: St
     if stop is Stop.PAUSE and found.next in (Next.AGAIN, Next.HOLD):
         return dataclasses.replace(found, next=Next.PAUSE, said=PAUSED, reason=None, wait_s=0.0)
     if found.next is Next.AGAIN and _pays(last) and attempts_used(tried) >= max_attempts:
-        return _enough(last, scene, f"{attempts_used(tried)} attempts, which is all the policy allows")
+        return _enough(last, scene, f"used all {attempts_used(tried)} attempts that the policy allows")
     return found
 
 
@@ -156,11 +156,11 @@ def _interrupted(tried: Sequence[Tried], scene: Scene) -> Remedy:
             break
         idle += not one.paused
     if idle >= _MOST_IDLE:
-        return _enough(tried[-1], scene, f"{idle} times in a row before a first step")
+        return _enough(tried[-1], scene, f"stopped {idle} times in a row before the first step")
     since = _since_checkpoint(tried)
     fruitless = sum(one.diagnosis is Diagnosis.INTERRUPTED and not one.paused for one in since)
     if fruitless >= _MOST_WAITS:
-        return _enough(tried[-1], scene, f"{fruitless} times without a new checkpoint")
+        return _enough(tried[-1], scene, f"stopped {fruitless} times without a new checkpoint")
     return Remedy(Next.AGAIN, scene.again, adjustments=tried[-1].adjustments)
 
 
@@ -169,24 +169,24 @@ def _too_large(tried: Sequence[Tried], scene: Scene) -> Remedy:
 
 
 def _neighbour(tried: Sequence[Tried], scene: Scene) -> Remedy:
-    holder = scene.neighbours or "nobody is seen to hold it any more"
-    return _hold(tried, scene, f"{scene.message}: {holder}", f"waits for memory that others hold ({holder})")
+    holder = scene.neighbours or "no process holds it any more"
+    return _hold(tried, scene, f"{scene.message}: {holder}", f"waits for memory that other processes hold ({holder})")
 
 
 def _disk(tried: Sequence[Tried], scene: Scene) -> Remedy:
-    what = f"make room on the disk of {scene.host}, e.g. by removing old jobs or datasets"
-    said = f"waits for room on the disk of {scene.host}"
-    return _hold(tried, scene, f"{scene.message}: {what}; the job goes on by itself", said)
+    what = f"free disk space on {scene.host}, for example remove old jobs or datasets"
+    said = f"waits for disk space on {scene.host}"
+    return _hold(tried, scene, f"{scene.message}: {what}; the job then continues by itself", said)
 
 
 def _hold(tried: Sequence[Tried], scene: Scene, reason: str, said: str) -> Remedy:
     waits = waits_s(tried)
     if len(waits) >= _MOST_WAITS:
-        return _enough(tried[-1], scene, f"{len(waits)} times in a row without getting any further")
+        return _enough(tried[-1], scene, f"waited {len(waits)} times in a row without progress")
     return Remedy(
         Next.HOLD,
         f"{said}; {scene.again} after {waits[-1]:.0f} s",
-        f"{reason}; tried again after {waits[-1]:.0f} s",
+        f"{reason}; retried after {waits[-1]:.0f} s",
         waits[-1],
         tried[-1].adjustments,
     )
@@ -209,7 +209,7 @@ def _may_use_async(one: Tried) -> bool:
 def _leak(tried: Sequence[Tried], scene: Scene) -> Remedy:
     growth = f": {scene.growth}" if scene.growth else ""
     if _came_before(tried):
-        said = f"given up: memory grew again{growth}"
+        said = f"Not retried: memory grew again{growth}"
         return Remedy(
             Next.FAIL, said, f"{scene.message} (for the second time){growth}", adjustments=tried[-1].adjustments
         )
@@ -224,10 +224,12 @@ def _spike(tried: Sequence[Tried], scene: Scene) -> Remedy:
     adjusted = fewer_boxes(scene.input, last.adjustments) if scene.input else None
     if adjusted is None or scene.input is None:
         return Remedy(Next.AGAIN, f"{scene.again}, once", adjustments=last.adjustments)
-    why = f"one batch was larger than the others: of an image's boxes the first {adjusted.max_number_of_boxes} count"
+    why = (
+        f"one batch needed more memory than the others: at most {adjusted.max_number_of_boxes} boxes an image are used"
+    )
     return Remedy(
         Next.AGAIN,
-        f"{scene.again}, at most {adjusted.max_number_of_boxes} boxes an image: {why}",
+        f"{scene.again}: {why}",
         adjustments=adjusted,
         changes=_input_changes(scene.input, adjusted, why),
     )
@@ -239,11 +241,13 @@ def _host(tried: Sequence[Tried], scene: Scene) -> Remedy:
         return _once_more(tried, scene)
     adjusted = smaller_input(scene.input, last.adjustments)
     if adjusted is None:
-        held = f", and the trainer had {in_mb(scene.host_peak_bytes)} of it" if scene.host_peak_bytes else ""
-        smallest = f"the input pipeline is at its smallest ({_input_words(scene.input)}), the model is kept"
-        reason = f"{scene.message}: {smallest}; {scene.host} has too little memory{held}: it needs more than that"
-        return Remedy(Next.FAIL, f"given up: {smallest}", reason, adjustments=last.adjustments)
-    why = f"{scene.host} ran out of memory: a smaller input pipeline, the model is kept"
+        held = f" (the trainer used {in_mb(scene.host_peak_bytes)})" if scene.host_peak_bytes else ""
+        smallest = f"the input pipeline is already at its smallest ({_input_words(scene.input)})"
+        reason = (
+            f"{scene.message}: {scene.host} has too little memory{held}, and {smallest}; use a host with more memory"
+        )
+        return Remedy(Next.FAIL, f"Not retried: {smallest}", reason, adjustments=last.adjustments)
+    why = f"{scene.host} ran out of memory: the input pipeline is made smaller, the model is not changed"
     words = _input_words(bounded(scene.input, adjusted))
     return Remedy(
         Next.AGAIN,
@@ -262,9 +266,9 @@ def _unknown_kill(tried: Sequence[Tried], scene: Scene) -> Remedy:
     last = tried[-1]
     kills = [one for one in _since_checkpoint(tried) if one.diagnosis is Diagnosis.UNKNOWN_KILL]
     if sum(one.seen for one in kills) >= _MOST_KILLS:
-        return _enough(last, scene, "for the second time, without a new checkpoint in between")
+        return _enough(last, scene, "killed for the second time without a new checkpoint in between")
     if len(kills) >= _MOST_LOST:
-        return _enough(last, scene, f"{len(kills)} times without a new checkpoint")
+        return _enough(last, scene, f"killed {len(kills)} times without a new checkpoint")
     return Remedy(Next.AGAIN, scene.again, adjustments=last.adjustments)
 
 
@@ -275,7 +279,7 @@ def _once_more(tried: Sequence[Tried], scene: Scene) -> Remedy:
 
 
 def _enough(last: Tried, scene: Scene, why: str) -> Remedy:
-    return Remedy(Next.FAIL, f"given up: {why}", f"{scene.message} ({why})", adjustments=last.adjustments)
+    return Remedy(Next.FAIL, f"Not retried: {why}", f"{scene.message} ({why})", adjustments=last.adjustments)
 
 
 def _came_before(tried: Sequence[Tried]) -> bool:

@@ -56,7 +56,7 @@ class WrongState(Exception):
 
     def __init__(self, state: State, verb: Verb) -> None:
         possible = [str(known) for known, named in TRANSITIONS if named is verb]
-        super().__init__(f"a {state} job cannot be told to {verb}; that takes one that is {' or '.join(possible)}")
+        super().__init__(f"cannot {verb} a {state} job, only one that is {' or '.join(possible)}")
         self.state = state
         self.verb = verb
 

@@ -54,4 +54,4 @@ class LaterWrites:
                         write(session)
             except Exception as error:  # whatever it is: a note is not worth a request
                 expected = isinstance(error, SQLAlchemyError) or getattr(error, "code", "") == "store_unavailable"
-                _log.warning("%d notes were not taken: %s", len(writes), error, exc_info=not expected)
+                _log.warning("%d deferred writes failed: %s", len(writes), error, exc_info=not expected)

@@ -33,12 +33,12 @@ Command = Callable[[Store, Settings, Principal, argparse.Namespace], None]
 def _add(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     password = None if given.token else passwords.generate()
     accounts.create_user(store, principal, given.name, Role(given.role), password=password)
-    print(f"{given.name} has the role {given.role} now")
+    print(f"{given.name} now has the role {given.role}")
     if password:
-        print(f"the password, which is shown this once: {password}")
+        print(f"password, shown only this once: {password}")
     else:
         made = tokens.create(store, principal, "first", accounts.allowed(Role(given.role)), user=given.name)
-        print(f"the token, which is shown this once: {made.secret}")
+        print(f"token, shown only this once: {made.secret}")
 
 
 def _list(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
@@ -50,36 +50,36 @@ def _list(store: Store, settings: Settings, principal: Principal, given: argpars
 
 def _password(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     if sys.stdin.isatty():
-        password = getpass.getpass(f"the new password of {given.name} (empty: one is made): ")
+        password = getpass.getpass(f"new password for {given.name} (leave empty to generate one): ")
     else:
         password = sys.stdin.readline().rstrip("\n")
     made = "" if password else passwords.generate()
     directory.change(store, principal, given.name, {"password": password or made})
-    print(f"the password of {given.name}, which is shown this once: {made}" if made else "changed")
+    print(f"password of {given.name}, shown only this once: {made}" if made else "changed")
 
 
 def _disable(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     directory.change(store, principal, given.name, {"disabled": True})
-    print(f"{given.name} cannot get in any more")
+    print(f"{given.name} can no longer log in")
 
 
 def _enable(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     directory.change(store, principal, given.name, {"disabled": False})
-    print(f"{given.name} can get in again")
+    print(f"{given.name} can log in again")
 
 
 def _role(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     directory.change(store, principal, given.name, {"role": given.role})
-    print(f"{given.name} has the role {given.role} now")
+    print(f"{given.name} now has the role {given.role}")
 
 
 _COMMANDS: dict[str, tuple[Command, str]] = {
-    "add": (_add, "make an account"),
-    "list": (_list, "who there is"),
-    "password": (_password, "give somebody a new password"),
-    "disable": (_disable, "let somebody in no more"),
-    "enable": (_enable, "take that back"),
-    "role": (_role, "change what somebody may do"),
+    "add": (_add, "create an account"),
+    "list": (_list, "list all accounts"),
+    "password": (_password, "set a new password"),
+    "disable": (_disable, "disable an account"),
+    "enable": (_enable, "enable a disabled account"),
+    "role": (_role, "change the role of an account"),
 }
 
 

@@ -78,7 +78,7 @@ def _require_same_password(store: Store, name: str, password: str) -> None:
     with store.reading() as session:
         user = accounts.user_called(session, name)
     if user is None or not passwords.matches(user.password, password):
-        raise Conflict("key_reused", "this Idempotency-Key was used with another password: take a new one")
+        raise Conflict("key_reused", "this Idempotency-Key was used with another password: use a new one")
 
 
 def change(
@@ -98,7 +98,10 @@ def change(
         if user is None:
             raise _nobody(name)
         if if_match is not None and if_match != user.version:
-            raise Conflict("version_mismatch", f"the user is at version {user.version} by now: read it again")
+            raise Conflict(
+                "version_mismatch",
+                f"the user has changed since you read it (now version {user.version}): read it again",
+            )
         _apply(session, user, changes, kept, now)
         _keep_an_admin(admins, user)
         user.version += 1
@@ -117,7 +120,7 @@ def _apply(
         user.password = password
     for limit, value in changes.get("limits", {}).items():
         if limit not in _LIMITS:
-            raise Invalid([Fault(f"limits.{limit}", f"there are {', '.join(_LIMITS)}")])
+            raise Invalid([Fault(f"limits.{limit}", f"no such limit; the limits are {', '.join(_LIMITS)}")])
         setattr(user, limit, value)
     if password is not None or user.disabled_at is not None:
         sessions.end_all(session, user.id)
@@ -127,7 +130,7 @@ def _keep_an_admin(admins: Sequence[User], changed: User) -> None:
     """`admins`: as they were, the changed one perhaps among them."""
     left = [user for user in admins if user.role == Role.ADMIN and user.disabled_at is None and user.name != who.LOCAL]
     if changed in admins and not left:
-        raise Conflict("last_admin", f"{changed.name} is the last admin: make somebody else one first")
+        raise Conflict("last_admin", f"{changed.name} is the last admin: make another user an admin first")
 
 
 def change_own_password(
@@ -144,7 +147,7 @@ def change_own_password(
     assert user is not None
     if user.password is None:
         if principal.scopes != who.allowed(principal.role) or principal.expires_at is not None:
-            raise Forbidden("you have no password yet, and this token is too weak to make one: ask an admin")
+            raise Forbidden("you have no password yet, and this token has too few rights to set one: ask an admin")
     elif current is None:
         raise Invalid([Fault("current", "is missing: send your present password")])
     elif not passwords.matches(user.password, current):

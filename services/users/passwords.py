@@ -21,7 +21,11 @@ def keep(password: str, name: str) -> str:
     """What to keep of a password. Raises Invalid for one that is too short, too long or the user's name."""
     faults = []
     if not SHORTEST <= len(password) <= LONGEST:
-        faults.append(Fault("password", f"{SHORTEST} to {LONGEST} letters; a few words in a row are easy to remember"))
+        faults.append(
+            Fault(
+                "password", f"must have {SHORTEST} to {LONGEST} characters; a few words in a row are easy to remember"
+            )
+        )
     elif len(set(password)) < 4 or password.casefold() == name.casefold():
         faults.append(Fault("password", "is too easy to guess"))
     if faults:

@@ -119,7 +119,7 @@ def _begin(store: Store, principal: Principal, browser: Browser, password: str |
 def authenticate(store: Store, secret: str, now: datetime.datetime | None = None) -> Principal:
     """Whose session this is. Raises Unauthenticated."""
     now = now or utc_now()
-    refused = Unauthenticated("you are not logged in any more: log in again")
+    refused = Unauthenticated("you are no longer logged in: log in again")
     if not secret.isascii() or not 0 < len(secret) <= 128:
         raise refused
     digest = accounts.digest_of(secret)

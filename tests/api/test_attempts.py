@@ -67,7 +67,7 @@ def test_a_job_that_waits_has_no_attempts(service: Service) -> None:
 def test_an_attempt_that_was_not_made_is_not_found(service: Service, what: str) -> None:
     job = service.job(attempts=2, state=State.FAILED)
     problem = expect_problem(service.get(f"/v1/jobs/{job}/{what}"), 404)
-    assert "it has had 2" in problem["detail"]
+    assert "it has 2 so far" in problem["detail"]
     expect_problem(service.get(f"/v1/jobs/999/{what}"), 404)
     expect_problem(service.get(f"/v1/jobs/{job}/{what.replace('3', '0')}"), 422)
 
@@ -114,9 +114,7 @@ def test_the_first_diff_is_against_what_was_asked_for(service: Service) -> None:
     assert diff["against"] is None
     assert diff["changes"], "the readers were sized to the dataset"
     assert {change["lever"] for change in diff["changes"]} == {None}
-    assert {change["reason"] for change in diff["changes"]} == {
-        "set from the dataset and from the memory that the host had left"
-    }
+    assert {change["reason"] for change in diff["changes"]} == {"sized to the dataset and to the host's free memory"}
     assert not any("path" in change["field"] for change in diff["changes"])
 
 

@@ -75,15 +75,15 @@ def test_a_success_that_nobody_saw_is_one_where_all_that_it_leaves_is_there(make
     [job] = house.until_final(complete_unseen(house))
     [attempt] = house.attempts(job.id)
     assert (job.state, job.step, attempt.exit_status) == (State.SUCCEEDED, job.steps, None)
-    assert attempt.message == "trained to step 3 (nobody saw its exit status; its checkpoint and its export are whole)"
+    assert attempt.message == "trained to step 3 (exit status unknown; its checkpoint and export are complete)"
     house.check()
 
 
 @pytest.mark.parametrize(
     ("file", "missing"),
     [
-        ("export/saved_model/variables/variables.data-00000-of-00001", "the exported model is not whole"),
-        ("checkpoints/efficientdet_d0/ckpt-3.index", "the checkpoint of step 3 is not whole"),
+        ("export/saved_model/variables/variables.data-00000-of-00001", "the exported model is incomplete"),
+        ("checkpoints/efficientdet_d0/ckpt-3.index", "the checkpoint of step 3 is incomplete"),
     ],
 )
 def test_a_success_that_nobody_saw_is_none_where_something_is_missing(
@@ -108,7 +108,7 @@ def test_a_trainer_that_is_killed_twice_without_a_new_checkpoint_fails_with_a_re
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts) == (State.FAILED, 2)
     assert "SIGKILL" in job.reason
-    assert "for the second time, without a new checkpoint" in job.reason
+    assert "killed for the second time without a new checkpoint" in job.reason
     house.check()
 
 

@@ -53,14 +53,14 @@ def test_wanted_files_lie_side_by_side(tmp_path: Path, folder: Path, mode: str) 
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        (file("/etc/passwd"), "names lead downwards"),
-        (file("../up"), "names lead downwards"),
-        (file("d/../../up"), "names lead downwards"),
+        (file("/etc/passwd"), "paths must stay inside the archive"),
+        (file("../up"), "paths must stay inside the archive"),
+        (file("d/../../up"), "paths must stay inside the archive"),
         (file("link", kind=tarfile.SYMTYPE, target="/etc/passwd"), "links are not followed"),
         (file("hard", kind=tarfile.LNKTYPE, target="one"), "links are not followed"),
         (file("pipe", kind=tarfile.FIFOTYPE), "links are not followed"),
         (file("null", kind=tarfile.CHRTYPE), "links are not followed"),
-        (file("again/one"), "two files of that name"),
+        (file("again/one"), "two files of this name"),
     ],
 )
 def test_what_could_lead_elsewhere_is_refused(
@@ -145,7 +145,7 @@ def test_headers_count_as_what_an_archive_holds(tmp_path: Path, folder: Path, mo
 
 @pytest.mark.parametrize("name", ["\udcff", "a\nb", "a\x1b[31m", "n" * 256])
 def test_a_name_that_cannot_be_shown_or_kept_is_refused(tmp_path: Path, folder: Path, name: str) -> None:
-    with pytest.raises(ArchiveError, match="not a name that every file system keeps") as refused:
+    with pytest.raises(ArchiveError, match="is not a valid file name on every system") as refused:
         unpack(tarred(tmp_path / "a.tar", file(name), file(f"again/{name}")), folder, MB, everything)
     assert str(refused.value).isprintable()
     assert str(tmp_path) not in str(refused.value)

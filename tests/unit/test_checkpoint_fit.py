@@ -35,7 +35,7 @@ def test_why_it_does_not_fit_is_said() -> None:
     assert "not a detection checkpoint" in (misfit({"step": (), "save/w": (3, 3)}, D0) or "")
     shapes = shapes_of(D0)
     shapes.pop("model/_feature_extractor/layer-00000")
-    assert (misfit(shapes, D0) or "").startswith("1 of the 539 variables that it needs are not in it")
+    assert (misfit(shapes, D0) or "").startswith("it lacks 1 of the 539 variables needed")
 
 
 def test_more_variables_than_needed_do_no_harm() -> None:

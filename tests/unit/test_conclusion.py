@@ -260,7 +260,7 @@ def test_a_hang_is_tried_again_once(desk: Desk, running: Claim) -> None:
         assert job.state == state
         if state == State.QUEUED:
             running = again(desk)
-    assert job.reason == "the trainer reported nothing (for the second time, without a new checkpoint in between)"
+    assert job.reason == "the trainer reported nothing (killed for the second time without a new checkpoint in between)"
 
 
 # How often
@@ -270,7 +270,7 @@ def test_what_may_help_once_fails_the_second_time_with_its_reason(desk: Desk, ru
     desk.conclude(running, left(Diagnosis.UNKNOWN_KILL, "killed"))
     desk.conclude(again(desk), left(Diagnosis.UNKNOWN_KILL, "killed"))
     job = desk.job(running.job_id)
-    why = "killed (for the second time, without a new checkpoint in between)"
+    why = "killed (killed for the second time without a new checkpoint in between)"
     assert (job.state, job.attempts, job.reason) == (State.FAILED, 2, why)
 
 
@@ -300,7 +300,7 @@ def test_no_more_attempts_than_the_policy_allows(desk: Desk, diagnosis: Diagnosi
     desk.conclude(claim, left(diagnosis))
     job = desk.job(claim.job_id)
     assert (job.state, job.attempts) == (State.FAILED, 1)
-    assert "1 attempts, which is all the policy allows" in (job.reason or "")
+    assert "used all 1 attempts that the policy allows" in (job.reason or "")
 
 
 def test_attempts_that_run_out_are_counted_and_named(desk: Desk) -> None:
@@ -311,7 +311,7 @@ def test_attempts_that_run_out_are_counted_and_named(desk: Desk) -> None:
     desk.ran_out(second, in_use=1000 * MB)
     job = desk.job(claim.job_id)
     assert (job.state, job.attempts) == (State.FAILED, 2)
-    assert "All 2 attempts that the policy allows were used" in (job.reason or "")
+    assert "All 2 attempts that the policy allows are used" in (job.reason or "")
 
 
 def test_what_the_host_does_to_an_attempt_is_not_held_against_the_job(desk: Desk) -> None:
@@ -335,7 +335,7 @@ def test_an_attempt_that_never_gets_to_a_step_is_not_started_for_ever(desk: Desk
     desk.conclude(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
     job = desk.job(running.job_id)
     assert job.state == State.FAILED
-    assert job.reason == "the worker was lost before training began (5 times in a row before a first step)"
+    assert job.reason == "the worker was lost before training began (stopped 5 times in a row before the first step)"
 
 
 def test_the_same_plan_again_is_shown_without_the_last_ones_changes(desk: Desk) -> None:

@@ -89,7 +89,7 @@ def test_the_owner_s_number_of_boxes_is_kept_within_reason(settings: Settings) -
         assert config.eval_input_reader[0].max_number_of_boxes >= most  # or the metrics leave some out
     masks = zoo_like("mask_rcnn_inception_resnet_v2")
     assert as_run(settings, masks).train_config.max_number_of_boxes == most
-    assert "only takes memory" in changes_to(settings, masks)["train_config.max_number_of_boxes"]["reason"]
+    assert "wastes memory" in changes_to(settings, masks)["train_config.max_number_of_boxes"]["reason"]
 
 
 def test_sizes_that_keep_the_aspect_ratio_stay(settings: Settings) -> None:
@@ -222,4 +222,4 @@ def test_a_registered_checkpoint_takes_the_place_of_the_one_in_the_config(settin
 def test_a_summary_says_that_fields_differ() -> None:
     change = {"group": "dataset"}
     assert config_changes.told("As asked.", [{"group": "unused"}]) == "As asked."
-    assert "2 fields differ" in config_changes.told("As asked.", [change, change])
+    assert "2 fields of your pipeline.config changed" in config_changes.told("As asked.", [change, change])

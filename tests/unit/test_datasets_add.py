@@ -194,14 +194,14 @@ def test_classes_without_objects_are_told(root: Path, sample: Dataset, tmp_path:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"name": "../x"}, "^name: letters, digits"),
+        ({"name": "../x"}, "^name: use at most 64 letters, digits"),
         ({"name": ".hidden"}, "^name: "),
         ({"name": "a b"}, "^name: "),
         ({"name": "a\n"}, "^name: "),
         ({"name": ""}, "^name: "),
         ({"name": "x" * 65}, "^name: .*at most 64"),
         ({"train": ()}, "^train: name the files"),
-        ({"validation": ()}, r"^validation: name files .* or put a share .* aside, e\.g\. 0\.1"),
+        ({"validation": ()}, r"^validation: name validation files, or hold back a share .*, e\.g\. 0\.1"),
         ({"validation_share": 0.1}, "^validation: either files or a share"),
         ({"validation": (), "validation_share": 1.0}, "^validation share: above 0 and below 1, got 1.0"),
         ({"validation": (), "validation_share": float("nan")}, "^validation share: "),
@@ -227,7 +227,7 @@ def test_a_file_may_be_named_once(root: Path, sample: Dataset, tmp_path: Path) -
 
 def test_a_name_that_is_taken_stays_as_it_is(root: Path, sample: Dataset) -> None:
     before = added(root, sample).dataset
-    with pytest.raises(DatasetError, match="there is a dataset 'cones' already"):
+    with pytest.raises(DatasetError, match="a dataset called 'cones' already exists"):
         added(root, sample, train=sample.train_files[:1])
     assert library.find(root, "cones") == before
 
@@ -275,7 +275,7 @@ def test_a_mistake_in_every_record_is_told_a_few_times(
         added(root, sample, train=[train])
     lines = str(caught.value).splitlines()
     assert [line.partition(": image")[0] for line in lines[:3]] == [f"{train}: record {n}" for n in range(3)]
-    assert lines[3:] == ["and perhaps more: the reading ended after 3 problems"]
+    assert lines[3:] == ["and perhaps more: reading stopped after 3 problems"]
 
 
 def test_records_of_something_else_are_told(root: Path, sample: Dataset, tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_the_command_adds_to_the_home_of_the_settings(
 def test_the_command_refuses_line_by_line(sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(sample, tmp_path) == 1
     told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("add: validation: name files to validate on, or put a share")
+    assert told[0].startswith("add: validation: name validation files, or hold back a share")
     assert told[1:] == ["add: cones was not added"]
 
 

@@ -65,17 +65,20 @@ def test_a_folder_that_is_still_made_is_no_dataset(home: Path) -> None:
         (lambda folder: (folder / "dataset.json").write_text("{"), r"dataset\.json is damaged"),
         (lambda folder: (folder / "dataset.json").write_text("[]"), r"dataset\.json is damaged"),
         (lambda folder: (folder / "dataset.json").write_bytes(b"\xff"), r"dataset\.json is damaged"),
-        (lambda folder: described(folder, format_version=2), "of another version than 1"),
-        (lambda folder: described(folder, train={}), "of another version than 1, or damaged"),
-        (lambda folder: described(folder, classes=None, num_classes=None), "or damaged"),
+        (lambda folder: described(folder, format_version=2), "not of version 1"),
+        (lambda folder: described(folder, train={}), "damaged, or not of version 1"),
+        (lambda folder: described(folder, classes=None, num_classes=None), "is damaged, or"),
         (lambda folder: (folder / "train-00001-of-00004.tfrecord").unlink(), "train-00001.*No such file"),
-        (lambda folder: (folder / "train-00001-of-00004.tfrecord").write_bytes(b""), "changed afterwards"),
+        (
+            lambda folder: (folder / "train-00001-of-00004.tfrecord").write_bytes(b""),
+            "changed since the dataset was added",
+        ),
         (lambda folder: (folder / "label_map.pbtxt").unlink(), r"label_map\.pbtxt: No such file"),
     ],
 )
 def test_a_damaged_dataset_is_told_by_name(spoil: Callable[[Path], object], told: str, home: Path) -> None:
     spoil(home / "datasets" / "cones")
-    with pytest.raises(DatasetError, match=f"^dataset 'cones': .*{told}.*; generate the dataset again, or add it anew"):
+    with pytest.raises(DatasetError, match=f"^dataset 'cones': .*{told}.*; generate or add the dataset again"):
         library.find(home / "datasets", "cones")
     listed = materials.show_dataset(Settings(home=home), "cones")
     assert listed["problem"].startswith("dataset 'cones': ")
@@ -86,7 +89,7 @@ def test_a_manifest_cannot_name_files_elsewhere(name: str, home: Path) -> None:
     folder = home / "datasets" / "cones"
     manifest = json.loads((folder / "dataset.json").read_text())
     described(folder, train=manifest["train"] | {"files": [name]})
-    with pytest.raises(DatasetError, match="or damaged"):
+    with pytest.raises(DatasetError, match="is damaged, or"):
         library.find(home / "datasets", "cones")
 
 
@@ -107,7 +110,7 @@ def test_a_dataset_without_masks_is_refused_for_mask_r_cnn_alone(home: Path) -> 
     (fault,) = caught.value.faults
     assert fault.field == "dataset"
     assert fault.message == (
-        "'cones' has no masks (image/object/mask), which Mask R-CNN learns from: "
+        "'cones' has no masks (image/object/mask), which Mask R-CNN needs: "
         "choose a dataset with masks, or a Faster R-CNN model"
     )
 

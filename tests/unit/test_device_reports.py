@@ -23,7 +23,7 @@ def test_a_device_that_is_gone_goes_unless_a_job_is_on_it(desk: Desk) -> None:
     desk.report()
     [device] = desk.rows(Device)
     assert device.id == claim.device_id
-    assert device.problem == "the host does not see it any more"
+    assert device.problem == "its host no longer detects it"
     desk.end(claim, Reason.STOPPED)
     desk.report()
     assert desk.rows(Device) == []
@@ -57,7 +57,7 @@ def test_a_gpu_whose_memory_is_still_held_after_a_job_waits_until_it_is_free(des
     desk.end(claim, Reason.COMPLETED)
     desk.report(gpu(0, 24 * GB, 12 * GB, others=4 * GB))
     device = desk.device("gpu-0")
-    assert "7692 MB are still held after the last job ended" in (device.problem or "")
+    assert "7692 MB are still in use after the last job ended" in (device.problem or "")
     desk.submit()
     assert desk.claim() is None
     desk.report(gpu(0, 24 * GB, 20 * GB - display - 100 * MB, others=4 * GB))

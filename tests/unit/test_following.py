@@ -95,7 +95,7 @@ def test_a_host_that_ran_out_gets_a_smaller_input_and_the_same_model(desk: Desk,
     assert "train_input_reader.shuffle_buffer_size" in changed
     for change in changed.values():
         assert change["lever"] is None
-        assert change["reason"] == "box ran out of memory: a smaller input pipeline, the model is kept"
+        assert change["reason"] == "box ran out of memory: the input pipeline is made smaller, the model is not changed"
     shown = views.attempt_view(desk.attempt(second))
     assert shown["adjustments"] == {"shuffle_buffer_size": 1250, "num_readers": 1, "batches": 1}
     assert "smaller input pipeline (shuffle buffer 1250" in shown["summary"]
@@ -111,7 +111,7 @@ def test_a_remedy_is_still_told_when_the_plan_is_changed_before_it_starts(desk: 
     assert second.plan.micro_batch < running.plan.micro_batch
     changed = difference(desk, second)
     assert changed["micro_batch"]["lever"] == "micro_batch"
-    assert "smaller input pipeline" in changed["train_input_reader.shuffle_buffer_size"]["reason"]
+    assert "input pipeline is made smaller" in changed["train_input_reader.shuffle_buffer_size"]["reason"]
 
 
 def test_an_input_at_its_floor_is_the_end_with_what_was_needed(desk: Desk, running: Claim) -> None:
@@ -183,7 +183,7 @@ def test_a_neighbour_is_waited_for_longer_each_time_named_and_not_held_against_t
         job = desk.job(claim.job_id)
         assert job.state == State.QUEUED
         assert job.reason == (
-            f"the device ran out of memory: python (process 4711) holds 6144 MB of GPU 0; tried again after {seconds} s"
+            f"the device ran out of memory: python (process 4711) holds 6144 MB of GPU 0; retried after {seconds} s"
         )
         assert "python (process 4711) holds 6144 MB of GPU 0" in (desk.attempt(claim).followed_by or "")
         assert abs((job.not_before - ago(-seconds)).total_seconds()) < 5
@@ -210,7 +210,7 @@ def test_a_full_disk_is_waited_for_and_its_host_named(desk: Desk) -> None:
     end(desk, claim, Diagnosis.DISK, "the disk is full")
     job = desk.job(claim.job_id)
     assert job.state == State.QUEUED
-    assert (job.reason or "").startswith("the disk is full: make room on the disk of box")
+    assert (job.reason or "").startswith("the disk is full: free disk space on box")
     assert abs((job.not_before - ago(-60)).total_seconds()) < 5
     assert again(desk, claim.job_id).plan == claim.plan
 
@@ -250,7 +250,7 @@ def test_a_spike_bounds_the_boxes_and_then_is_a_lack_of_memory(desk: Desk, runni
     assert config.train_input_reader.max_number_of_boxes == config.train_config.max_number_of_boxes == 40
     changed = difference(desk, second)
     assert {change["lever"] for change in changed.values()} == {None}
-    assert all("the first 40 count" in change["reason"] for change in changed.values())
+    assert all("at most 40 boxes an image" in change["reason"] for change in changed.values())
     end(desk, second, Diagnosis.SPIKE)
     third = again(desk, running.job_id)
     assert third.plan.micro_batch < second.plan.micro_batch
@@ -310,7 +310,7 @@ def test_another_backbone_starts_anew_and_says_what_was_given_up(desk: Desk, tmp
     start = difference(desk, second)["start"]
     origin = "the registered checkpoint efficientdet_d0" if registered else "from scratch"
     assert (start["lever"], start["before"], start["after"]) == ("backbone", "step 40 of efficientdet_d1", origin)
-    words = f"starts {'from ' if registered else ''}{origin}: 40 steps of efficientdet_d1 are given up"
+    words = f"starts {'from ' if registered else ''}{origin}: 40 steps of efficientdet_d1 are lost"
     assert start["reason"] == words
     assert words in desk.attempt(second).planned["summary"]
     end(desk, second, Diagnosis.INTERRUPTED)

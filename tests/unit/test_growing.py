@@ -49,7 +49,7 @@ def test_what_grows_is_a_new_plan_and_its_owner_is_told(desk: Desk) -> None:
 
     *_, last = desk.rows(Delivery)
     assert len(desk.rows(Delivery)) == told + 1
-    assert json.loads(last.body)["data"]["summary"].startswith("Grown back")
+    assert json.loads(last.body)["data"]["summary"].startswith("Raised again")
     assert desk.job(claim.job_id).version == before + 2  # the plan, and the claim
 
 
@@ -70,8 +70,8 @@ def test_a_later_attempt_on_a_larger_device_is_as_asked_again(desk: Desk, ended:
         str(claim.plan.micro_batch),
         "8",
     )
-    assert attempt.planned["summary"].startswith("Grown back towards what was asked for.")
-    assert "made smaller for 1000 MB" in attempt.planned["summary"]
+    assert attempt.planned["summary"].startswith("Raised again towards what was asked for.")
+    assert "reduced to fit 1000 MB" in attempt.planned["summary"]
     assert attempt.planned["capacity_bytes"] == 64_000 * MB
     assert desk.events(job.id, "planned")[-1]["summary"] == attempt.planned["summary"]
 

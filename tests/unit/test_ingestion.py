@@ -147,7 +147,7 @@ def test_a_line_that_is_no_event_is_passed_over(desk: Desk, running: Claim, even
     assert desk.attempt(running).ingested == events.path.stat().st_size
     assert list(metrics(desk)) == list(range(len(GARBAGE)))
     [warning] = desk.events(running.job_id, "warning")
-    assert f"passed over {len(GARBAGE) - 1} lines of events.jsonl" in warning["message"]  # an empty one is none
+    assert f"ignored {len(GARBAGE) - 1} lines of events.jsonl" in warning["message"]  # an empty one is none
 
 
 ODD: list[Any] = [math.nan, math.inf, -math.inf, 10**30, 10**400, -1, True, None, "7", [1], {"a": 1}, 2**63, 1e308]
@@ -166,7 +166,7 @@ def test_a_value_of_an_odd_kind_stops_nothing(desk: Desk, running: Claim, events
     assert take_in(desk, running) == events.path.stat().st_size
     assert metrics(desk) == {2: 1.0}
     kept = [event.data for event in desk.rows(Event) if event.kind in ("eval", "warning")]
-    assert len([data for data in kept if "passed over" not in str(data.get("message"))]) == 2
+    assert len([data for data in kept if "ignored" not in str(data.get("message"))]) == 2
     json.dumps(kept, allow_nan=False)  # as the API will
     attempt = desk.attempt(running)
     assert attempt.step == 2
@@ -221,7 +221,7 @@ def test_a_step_that_no_training_comes_to_costs_its_own_line_and_is_noted(
     assert metrics(desk) == {1: 1.0, 2: 1.0}
     assert (desk.attempt(running).step, desk.job(running.job_id).step) == (2, 2)
     [warning] = desk.events(running.job_id, "warning")
-    assert warning["message"].startswith("passed over 2 lines of events.jsonl: it is no event (ValueError: step:")
+    assert warning["message"].startswith("ignored 2 lines of events.jsonl: not an event (ValueError: step:")
 
 
 def test_a_batch_with_very_many_metrics_is_kept(desk: Desk, running: Claim, events: Events) -> None:

@@ -77,7 +77,7 @@ def test_what_cannot_be_written_is_dropped_and_told(
     store.later.put("b", lambda session: written.append("b"))
     store.later.wait()
     assert written == ["b"]
-    assert "1 notes were not taken" in caplog.text
+    assert "1 deferred writes failed" in caplog.text
     store.close()
 
 

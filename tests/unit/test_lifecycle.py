@@ -108,7 +108,7 @@ def test_a_job_whose_host_is_gone_for_good_is_cancelled_without_it(desk: Desk) -
     lifecycle.cancel(desk.store, desk.owner, claim.job_id)
     assert (desk.job(claim.job_id).state, desk.job(claim.job_id).stop) == (State.CANCELLED, None)
     assert desk.leases() == []
-    assert "not heard of" in desk.attempt(claim).message
+    assert "has not reported since" in desk.attempt(claim).message
     # And should the host come back, what it has to say changes nothing.
     assert desk.end(claim, Reason.COMPLETED) is None
     assert desk.job(claim.job_id).state == State.CANCELLED
@@ -282,7 +282,7 @@ def test_a_finished_job_may_be_renamed_and_has_no_priority(desk: Desk, state: St
     job_id = desk.submit()
     desk.change(Job, job_id, state=state)
     lifecycle.edit(desk.store, desk.owner, job_id, {"name": "the good one"})
-    with pytest.raises(Conflict, match="its priority does not matter any more"):
+    with pytest.raises(Conflict, match="its priority can no longer be changed"):
         lifecycle.edit(desk.store, desk.owner, job_id, {"priority": 1})
 
 

@@ -72,9 +72,9 @@ def test_the_largest_micro_batch_that_fits_is_found_at_once():
     (change,) = decision.changes
     assert (change.lever, change.field, change.before, change.after) == ("micro_batch", "micro_batch", "16", "4")
     assert change.reason.startswith("batch 16 is kept and computed in pieces of 4: predicted ")
-    assert "of 4096 MB, from the catalogue, as no efficientdet_d0 was measured here yet" in change.reason
+    assert "of 4096 MB, from the catalogue (no efficientdet_d0 measured here yet)" in change.reason
     assert "; as asked it would need about " in change.reason
-    assert change.reason.endswith("what it costs: steps take longer, and batch normalisation sees 4 images at a time")
+    assert change.reason.endswith("cost: steps take longer, and batch normalisation sees 4 images at a time")
 
 
 def test_any_divisor_of_the_batch_may_be_the_micro_batch():
@@ -127,7 +127,7 @@ def test_a_smaller_backbone_keeps_the_image_size():
     smaller = but(R101, model="faster_rcnn_resnet50_fpn")
     decision = first_plan(R101, policy, LAW, room_for(smaller))
     assert decision.plan == smaller
-    assert "resnet50_fpn instead of resnet101_fpn" in decision.changes[0].reason
+    assert "from resnet101_fpn to resnet50_fpn" in decision.changes[0].reason
 
 
 def test_a_backbone_below_the_floor_is_never_taken():
@@ -148,9 +148,9 @@ def test_who_forbids_accumulation_gets_a_smaller_batch_that_sees_the_same_images
 def test_a_change_says_what_is_done_why_and_what_it_costs_one_by_one():
     decision = first_plan(D0, Policy(levers=("batch_size",)), LAW, room_for(but(D0, batch_size=4, micro_batch=4)))
     change = next(change for change in decision.changes if change.field == "batch_size")
-    assert change.what == "the batch becomes 4 instead of 16"
+    assert change.what == "the batch size changes from 16 to 4"
     assert change.cost == "noisier updates, and more of them"
-    assert change.reason == f"{change.what}: {change.why}; what it costs: {change.cost}"
+    assert change.reason == f"{change.what}: {change.why}; cost: {change.cost}"
 
 
 def test_who_forbids_accumulation_does_not_get_more_of_it_with_another_batch():
@@ -187,7 +187,7 @@ def test_nothing_may_be_changed_and_it_does_not_fit():
     answer = first_plan(D0, Policy(levers=()), LAW, GB)
     assert isinstance(answer, GiveUp)
     assert f"needs about {in_mb(LAW.predict(D0).bytes)} " in answer.reason
-    assert "nothing of it may be changed" in answer.reason
+    assert "the policy allows no changes" in answer.reason
     assert "does not allow micro_batch, precision, image_size, backbone, batch_size" in answer.reason
 
 
@@ -195,7 +195,7 @@ def test_giving_up_names_every_floor_and_what_it_would_have_taken():
     policy = Policy(levers=("micro_batch", "image_size", "backbone"), min_image_size=512, min_backbone="resnet50")
     answer = first_plan(R101, policy, LAW, GB // 2)
     assert isinstance(answer, GiveUp)
-    assert "at its floors (micro-batch 1, image 512×512, backbone resnet50_fpn)" in answer.reason
+    assert "even at your minimums (micro-batch 1, image 512×512, backbone resnet50_fpn)" in answer.reason
     assert "the largest device has 512 MB" in answer.reason
     assert "does not allow precision, proposals, batch_size" in answer.reason
 
@@ -213,7 +213,7 @@ def test_what_may_fit_is_tried_once_and_says_that_it_may_not():
 def test_attempts_are_counted():
     answer = next_plan(D0, D0, Policy(max_attempts=2), LAW, 8 * GB, fails(D0, 8 * GB), 2)
     assert isinstance(answer, GiveUp)
-    assert answer.reason.startswith("All 2 attempts that the policy allows were used. Attempt 2 needed more than 8192 ")
+    assert answer.reason.startswith("All 2 attempts that the policy allows are used. Attempt 2 needed more than 8192 ")
 
 
 # ------------------------------------------------------------------------------------------ after a failure
@@ -222,9 +222,9 @@ def test_attempts_are_counted():
 def test_after_running_out_the_next_plan_fits_and_says_why():
     decision = next_plan(D0, D0, Policy(), LAW, 4 * GB, fails(D0, 4 * GB), 1)
     assert decision.plan == but(D0, micro_batch=4)
-    assert "; attempt 1 needed more than 4096 MB; what it costs: " in decision.changes[0].reason
+    assert "; attempt 1 needed more than 4096 MB; cost: " in decision.changes[0].reason
     assert decision.summary.startswith("Micro-batch 4: predicted ")
-    assert "what it costs: steps take longer" in decision.summary
+    assert "cost: steps take longer" in decision.summary
 
 
 def test_a_failure_that_the_law_did_not_expect_corrects_the_law():
@@ -268,8 +268,11 @@ def test_an_evaluation_that_ran_out_is_met_with_fewer_proposals():
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        ([], "from the catalogue, as no efficientdet_d0 was measured here yet"),
-        ([Point.of(D0, 20 * GB, complete=False)], "from the catalogue, raised to what is known to have run out"),
+        ([], "from the catalogue (no efficientdet_d0 measured here yet)"),
+        (
+            [Point.of(D0, 20 * GB, complete=False)],
+            "from the catalogue, raised because less has already run out of memory",
+        ),
         ([Point.of(D0, 12 * GB)], "scaled from one measurement of efficientdet_d0 here"),
         ([Point.of(D0, 12 * GB), Point.of(but(D0, micro_batch=2), 2 * GB)], "from 2 measurements of efficientdet_d0"),
     ],
@@ -285,9 +288,9 @@ def test_every_choice_says_what_its_prediction_was_made_from(points, said):
 COSTS = {
     "micro_batch": "batch normalisation sees 1 image at a time",
     "precision": "activations are rounded",
-    "proposals": "crowded images may lose objects",
+    "proposals": "objects in crowded images may be missed",
     "image_size": "small objects get harder to find",
-    "backbone": "a smaller network, as a rule less accurate, and the weights learnt so far are given up",
+    "backbone": "a smaller network, usually less accurate, and the weights learnt so far are lost",
     "batch_size": "noisier updates, and more of them",
 }
 
@@ -318,8 +321,8 @@ def test_on_a_larger_device_a_plan_grows_back_to_what_was_asked_for():
     decision = grown(SHRUNK, room_for(R101))
     assert decision.plan == R101
     assert {change.lever for change in decision.changes} == {"micro_batch", "proposals", "image_size"}
-    assert decision.summary.startswith("Grown back towards what was asked for. Micro-batch 16")
-    assert "it was made smaller for 2048 MB" in decision.summary
+    assert decision.summary.startswith("Raised again towards what was asked for. Micro-batch 16")
+    assert "it was reduced to fit 2048 MB" in decision.summary
     assert "what it costs" not in decision.summary
 
 

@@ -59,7 +59,7 @@ def test_what_fits_nowhere_is_given_up_with_its_floors(desk: Desk) -> None:
     desk.slots(100)
     decision = first(desk, Policy(levers=("image_size",))).decision
     assert isinstance(decision, GiveUp)
-    assert "at its floors (image 256×256)" in decision.reason
+    assert "even at your minimums (image 256×256)" in decision.reason
 
 
 def test_this_boxs_own_measurements_go_before_the_catalogue(desk: Desk) -> None:

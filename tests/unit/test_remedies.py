@@ -91,7 +91,7 @@ def test_a_kill_counts_only_where_nothing_new_was_saved() -> None:
     failed = remedy_for([got_on, KILL, KILL], Scene("killed"), 100)
     assert (failed.next, failed.reason) == (
         Next.FAIL,
-        "killed (for the second time, without a new checkpoint in between)",
+        "killed (killed for the second time without a new checkpoint in between)",
     )
 
 
@@ -100,7 +100,7 @@ def test_a_kill_with_its_supervisor_is_no_word_about_the_job_but_has_a_bound() -
     assert attempts_used([lost] * 4) == 0
     assert remedy_for([lost] * 4, Scene(), 1).next is Next.AGAIN
     failed = remedy_for([lost] * 5, Scene("lost"), 100)
-    assert (failed.next, failed.reason) == (Next.FAIL, "lost (5 times without a new checkpoint)")
+    assert (failed.next, failed.reason) == (Next.FAIL, "lost (killed 5 times without a new checkpoint)")
     assert remedy_for([lost] * 4 + [dataclasses.replace(lost, saved=True), lost], Scene(), 1).next is Next.AGAIN
 
 
@@ -135,7 +135,7 @@ def test_what_others_did_is_not_held_against_the_job() -> None:
     assert remedy_for(tried, Scene(), 1).next is Next.AGAIN
     assert remedy_for(tried[:4], Scene(), 2).next is Next.AGAIN
     enough = remedy_for(tried[:4], Scene("killed"), 1)
-    assert (enough.next, enough.reason) == (Next.FAIL, "killed (1 attempts, which is all the policy allows)")
+    assert (enough.next, enough.reason) == (Next.FAIL, "killed (used all 1 attempts that the policy allows)")
 
 
 # Neighbours and disks
@@ -158,7 +158,7 @@ def test_nobody_waits_for_ever() -> None:
         given_up = remedy_for(tried, Scene("no room"), 1)
         assert (given_up.next, given_up.reason) == (
             Next.FAIL,
-            "no room (50 times in a row without getting any further)",
+            "no room (waited 50 times in a row without progress)",
         )
 
 
@@ -166,7 +166,7 @@ def test_it_is_said_for_whom_a_job_waits() -> None:
     remedy = after(
         Diagnosis.NEIGHBOUR, scene=Scene("it ran out", neighbours="python (process 7) holds 9216 MB of GPU 0")
     )
-    assert remedy.reason == "it ran out: python (process 7) holds 9216 MB of GPU 0; tried again after 30 s"
+    assert remedy.reason == "it ran out: python (process 7) holds 9216 MB of GPU 0; retried after 30 s"
     assert "python (process 7)" in remedy.said
     assert remedy.adjustments == NONE
 
@@ -174,7 +174,7 @@ def test_it_is_said_for_whom_a_job_waits() -> None:
 def test_a_full_disk_names_its_host_and_what_to_do() -> None:
     remedy = after(Diagnosis.DISK, scene=Scene("the disk is full", host="box7"))
     assert (remedy.next, remedy.wait_s) == (Next.HOLD, 60)
-    assert "make room on the disk of box7" in (remedy.reason or "")
+    assert "free disk space on box7" in (remedy.reason or "")
 
 
 # Fragmentation
@@ -273,7 +273,7 @@ def test_a_pipeline_at_its_floor_fails_with_what_was_needed() -> None:
     failed = after(Diagnosis.HOST, scene=Scene("out of host memory", "box7", input=small, host_peak_bytes=3 * 2**30))
     assert failed.next is Next.FAIL
     assert "at its smallest (shuffle buffer 4, readers 1, batches ahead 1)" in (failed.reason or "")
-    assert "box7 has too little memory, and the trainer had 3072 MB of it" in (failed.reason or "")
+    assert "box7 has too little memory (the trainer used 3072 MB)" in (failed.reason or "")
 
 
 def test_bounds_hold_on_another_host_and_never_enlarge() -> None:

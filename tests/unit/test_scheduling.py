@@ -151,7 +151,7 @@ def test_an_attempt_tells_what_would_follow_should_it_run_out_and_that_follows(d
     assert 1 < len(rungs) <= 5
     assert needs == sorted(needs, reverse=True)
     assert needs[0] < predicted()
-    assert all("what it costs: " in rung["summary"] for rung in rungs)
+    assert all("; cost: " in rung["summary"] for rung in rungs)
     fitting = next(rung for rung in rungs if rung["fits"]["box/cpu-0"])
     desk.ran_out(claim, in_use=1000 * MB)
     assert desk.job(claim.job_id).plan == fitting["plan"]

@@ -158,7 +158,7 @@ def test_processes_that_set_up_at_once_make_one_token_and_one_dataset(home: Path
 
     assert [process.returncode for process in processes] == [0, 0, 0], said
     assert sum("the first admin token" in text for text in said) == 1
-    assert sum("drawing" in text for text in said) == 1
+    assert sum("generating" in text for text in said) == 1
     manifest = json.loads((home / "datasets" / "shapes" / "dataset.json").read_text())
     assert manifest["train"]["images"] == 200
 

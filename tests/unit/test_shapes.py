@@ -191,7 +191,7 @@ def test_a_dataset_of_another_version_is_not_loaded_but_replaced(tmp_path: Path,
     made = shapes.generate(tmp_path / "shapes", train=1, validation=1, size=64)
     manifest = made.folder / "dataset.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | change))
-    with pytest.raises(DatasetError, match="generate the dataset again"):
+    with pytest.raises(DatasetError, match="generate or add the dataset again"):
         Dataset.load(made.folder)
     assert shapes.generate(made.folder, train=1, validation=1, size=64) == made
 

@@ -32,7 +32,7 @@ def test_a_verb_leads_where_the_table_says_or_is_refused(state: State, verb: Ver
     with pytest.raises(WrongState) as refused:
         advance(state, verb)
     assert refused.value.code == "wrong_state"
-    assert f"a {state} job cannot" in str(refused.value)
+    assert f"cannot {verb} a {state} job" in str(refused.value)
 
 
 @pytest.mark.parametrize("verb", Verb)
@@ -40,7 +40,7 @@ def test_a_refusal_names_the_states_in_which_the_verb_is_possible(verb: Verb) ->
     with pytest.raises(WrongState) as refused:
         advance(State.SUCCEEDED, verb)
     for state in State:
-        assert (str(state) in str(refused.value).partition(";")[2]) == (verb in PROMISED[state])
+        assert (str(state) in str(refused.value).partition(", only")[2]) == (verb in PROMISED[state])
 
 
 def test_only_a_running_job_succeeds() -> None:

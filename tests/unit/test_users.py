@@ -119,11 +119,11 @@ class TestCommand:
     def test_an_account_is_made_and_its_password_works(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["add", "anna"]) == 0
         said = capsys.readouterr().out
-        assert "anna has the role member now" in said
+        assert "anna now has the role member" in said
         begun = sessions.log_in(self.store, "anna", said.split()[-1])
         assert begun.principal.role is Role.MEMBER
         assert command.main(["add", "anna"]) == 2
-        assert "there is a user called 'anna' already" in capsys.readouterr().err
+        assert "a user called 'anna' already exists" in capsys.readouterr().err
 
     def test_a_token_instead_of_a_password(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert command.main(["add", "vera", "--role", "viewer", "--token"]) == 0
@@ -158,7 +158,7 @@ class TestCommand:
         for arguments, says in (
             (["disable", "zoe"], "there is no user called 'zoe'"),
             (["disable", "admin"], "last admin"),
-            (["add", "Anna B"], "name: small letters"),
+            (["add", "Anna B"], "name: use at most 64 lower-case letters"),
         ):
             assert command.main(arguments) == 2
             assert says in capsys.readouterr().err

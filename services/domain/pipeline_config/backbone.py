@@ -55,7 +55,7 @@ def _refuse_another_family(config: Config, model: Model) -> None:
         raise refuse(
             f"{network_path(config)}.feature_extractor.type",
             f"{model.name} is of the family {model.family}, this configuration of {family}: "
-            "a change of family is another training, submit it as one",
+            "to train another family, submit a new job",
         )
 
 

@@ -111,16 +111,16 @@ _FIXED: Sequence[tuple[re.Pattern[str], Reason]] = [
     for pattern, group, text in (
         (rf"{_READERS}(label_map_path|tf_record_input_reader|external_input_reader)", Group.DATASET,
          "the dataset's own files"),
-        (rf"{_READERS}sample_from_datasets_weights", Group.DATASET, "they weigh files, which are the dataset's"),
+        (rf"{_READERS}sample_from_datasets_weights", Group.DATASET, "they weight files, and the dataset has its own"),
         (r"^eval_input_reader\[0\]$", Group.DATASET, "the dataset's own files"),
-        (r"^eval_input_reader\[(?!0\])", Group.DATASET, "the dataset has one validation set, and it is the first"),
+        (r"^eval_input_reader\[(?!0\])", Group.DATASET, "the dataset has one validation set, read by the first reader"),
         (r"\.num_classes$", Group.DATASET, "the dataset's number of classes"),
         (rf"{_READERS}(load_instance_masks|mask_type)", Group.DATASET,
          "masks are read where the model learns them, as PNG images"),
         (r"^eval_input_reader\[(0|\*)\]\.max_number_of_boxes$", Group.EVALUATION,
-         "all boxes of the validation images count, and no image has more"),
+         "no validation image has more boxes, and all of them count"),
         (r"^train_(config|input_reader)\.max_number_of_boxes$", Group.DATASET,
-         "no image of the dataset has more boxes, and padding to more (with masks: whole images) only takes memory"),
+         "no image of the dataset has more boxes, and padding to more wastes memory (with masks: whole images)"),
         (r"^eval_input_reader\[(0|\*)\]\.(shuffle|num_epochs)$", Group.EVALUATION,
          "each validation image is evaluated once, in order"),
         (r"^eval_config\.(eval_instance_masks|metrics_set)", Group.EVALUATION, "the model's masks are evaluated too"),
@@ -131,9 +131,9 @@ _FIXED: Sequence[tuple[re.Pattern[str], Reason]] = [
          "files and addresses of another machine are never used"),
     )
 ]  # fmt: skip
-_NO_REASON = Reason(Group.UNEXPLAINED, "Downshift changed it and has no reason to give: please report this as a fault")
+_NO_REASON = Reason(Group.UNEXPLAINED, "Downshift changed it without a known reason: please report this as a bug")
 
-_TF1 = "the Object Detection API heeds it under TF1 only"
+_TF1 = "the Object Detection API uses it under TF1 only"
 _QUEUES = dict.fromkeys(("queue_capacity", "min_after_dequeue", "prefetch_size"), _TF1)
 _UNUSED: Mapping[str, Mapping[str, str]] = {
     "train_config": {
@@ -181,7 +181,7 @@ def _checkpoint(path: str, name: str | None) -> str:
         return "training starts from random weights"
     if path.endswith("fine_tune_checkpoint"):
         return f"the registered checkpoint {name}"
-    return f"{name} is a detector's checkpoint of TF2's form: all its weights that fit are taken"
+    return f"{name} is a TF2 detection checkpoint: all its weights that fit are loaded"
 
 
 def _folded(changes: Sequence[Change]) -> Iterator[Change]:
