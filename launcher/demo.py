@@ -53,7 +53,7 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
     settings = Settings(home=home, devices=f"cpu:{SLOT_MB}", bind=bind, trainer=trainer)
     with _interrupts():
         try:
-            progress.say("A detector that is too large for its device, trained to the end without anybody's help.")
+            progress.say("A detector that is too large for its device trains to the end without help.")
             progress.say()
             progress.show("starting the service")
             with serving(settings) as api:
@@ -66,7 +66,7 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
         finally:
             ended = demo_home.wait_until_unused(home, _CANCEL_S)
             progress.say("The service is stopped." if ended else f"Something still runs in {home}.")
-            progress.say(f"Everything is still there: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
+            progress.say(f"To see it all again: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
 
 
 def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
@@ -77,10 +77,10 @@ def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started:
     _show(api, settings, job, attempts, progress)
     _judge(api, job, attempts)
     progress.say()
-    progress.say("The same model once more, planned from what the first job measured.")
+    progress.say("The same model again, planned from the first job's measurements.")
     job, attempts = _follow(api, NEXT_JOB, "planned ahead", progress)
     _show_planned(job, attempts, progress)
-    progress.say(f"{report.duration(time.monotonic() - started)} from the start.")
+    progress.say(f"It took {report.duration(time.monotonic() - started)}.")
     _judge_planned(api, job, attempts)
 
 
@@ -136,7 +136,9 @@ def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progr
     evidence = attempts[-1]["evidence"] or {} if attempts else {}
     if job["state"] == "succeeded":
         found, steps = evidence["metrics"].get(_MAP, float("nan")), job["progress"]["steps"]
-        progress.say(f"mAP after {steps} steps: {found:.3f} (enough steps to show the way, too few to learn)")
+        progress.say(
+            f"mAP after {steps} steps: {found:.3f} (too few steps to learn: they only show that training works)"
+        )
         progress.say(f"exported model: {settings.jobs_dir / str(job['id']) / evidence['export']}")
 
 
@@ -156,14 +158,14 @@ def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
     _need_success(api, job)
     replanned = [attempt for attempt in attempts[1:] if attempt["changes"]]
     if attempts[0]["diagnosis"] != "too_large" or not replanned:
-        raise DemoFailed("the job succeeded without having run out of memory first: there was nothing to show")
+        raise DemoFailed("the job never ran out of memory, so there was nothing to show")
 
 
 def _judge_planned(api: Api, job: Any, attempts: Sequence[Any]) -> None:
     """Raises DemoFailed unless the job was made to fit before it started, and did."""
     _need_success(api, job)
     if len(attempts) != 1 or not attempts[0]["changes"]:
-        raise DemoFailed(f"the second job took {len(attempts)} attempts: it was to be planned right at once")
+        raise DemoFailed(f"the second job took {len(attempts)} attempts instead of 1")
 
 
 def _need_success(api: Api, job: Any) -> None:

@@ -26,7 +26,7 @@ def make_fresh(home: Path) -> None:
         home.mkdir(mode=0o700, parents=True)
         (home / _MARK).touch()
     except OSError as error:
-        raise DemoHomeError(f"{home} cannot be made: {error.strerror}; {_ANOTHER}") from None
+        raise DemoHomeError(f"{home} cannot be created: {error.strerror}; {_ANOTHER}") from None
 
 
 def _need_ours(home: Path) -> None:

@@ -14,7 +14,7 @@ _FILE = "launcher.lock"
 
 class AlreadyRunning(Exception):
     def __init__(self, home: Path) -> None:
-        super().__init__(f"Downshift is running already in {home}{_holder(home)}")
+        super().__init__(f"Downshift is already running in {home}{_holder(home)}")
 
 
 class Lock:

@@ -142,7 +142,7 @@ class Manager:
         child.terminate()
         while child.poll() is None:
             if self._clock() >= deadline or self._stops > stops:
-                self._console.say(f"{part.program.name} does not end: killing it")
+                self._console.say(f"{part.program.name} does not stop: killing it")
                 child.kill()
                 deadline = float("inf")
                 stops = self._stops

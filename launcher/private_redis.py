@@ -82,7 +82,7 @@ def end_former(settings: Settings, wait_s: float = 5.0) -> bool:
         except redis.RedisError as error:
             raise RedisError(f"{settings.redis_socket} is in use by something else: {error}") from None
         if not os.path.samefile(folder, settings.home):
-            raise RedisError(f"{settings.redis_socket} is in use by the Redis of {folder}; end it first")
+            raise RedisError(f"{settings.redis_socket} is in use by the Redis of {folder}; stop it first")
         pid = int(client.info("server")["process_id"])
         with contextlib.suppress(redis.RedisError):
             client.shutdown(nosave=True)
@@ -94,7 +94,7 @@ def _wait_for_end(pid: int, wait_s: float) -> None:
     deadline = time.monotonic() + wait_s
     while _is_alive(pid):
         if time.monotonic() >= deadline:
-            raise RedisError(f"a former private Redis (pid {pid}) does not end; end it first")
+            raise RedisError(f"an earlier private Redis (pid {pid}) does not stop; stop it first")
         time.sleep(0.05)
 
 

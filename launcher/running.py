@@ -101,7 +101,7 @@ def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: C
         if deaths:
             addresses.free_bind(settings.address)  # somebody may have taken it between our look and the api's
         if deaths >= _DEATHS_BEFORE_READY:
-            raise GaveUp(f"the api has ended {deaths} times before it was ready; its last words are above")
+            raise GaveUp(f"the api ended {deaths} times before it was ready; its last lines are above")
         if not told and time.monotonic() - started > _SLOW_START_S:
             console.say(f"still waiting for {url}/readyz: {problem}")
             told = True
@@ -113,7 +113,7 @@ def _need_settings(manager: Manager, name: str) -> None:
     """Raises GaveUp where a program says by its exit status that it will never start like this."""
     ended = manager.last_end(name)
     if ended and ended.status == _UNUSABLE:
-        raise GaveUp(f"the {name} cannot start with these settings; what it objects to is above")
+        raise GaveUp(f"the {name} cannot start with these settings; its error is above")
 
 
 def _readiness(settings: Settings) -> str | None:
@@ -138,7 +138,7 @@ def welcome(settings: Settings, url: str, token: str | None) -> str:
     dashboard = "  dashboard    the same address in a browser"
     submit = [f"curl -sS {url}/v1/jobs", "-H 'Content-Type: application/json'", f"-d '{json.dumps(EXAMPLE_JOB)}'"]
     if settings.authentication:
-        lines.append(f"  admin token  {file}" + (f", and shown this once: {token}" if token else ""))
+        lines.append(f"  admin token  {file}" + (f", shown only this once: {token}" if token else ""))
         submit.insert(1, f'-H "Authorization: Bearer $(cat {shlex.quote(str(file))})"')
         dashboard += "; log in with the token"
     lines.append(dashboard)
@@ -151,5 +151,5 @@ def farewell(settings: Settings) -> str:
     try:
         jobs = training.going_on(settings)
     except StoreUnavailable as error:
-        return f"stopped; whether training goes on could not be seen: {error}"
-    return "\n".join(["stopped", *(f"training goes on: {job}; `make run` takes it up again" for job in jobs)])
+        return f"stopped; could not check whether training still runs: {error}"
+    return "\n".join(["stopped", *(f"training goes on: {job}; `make run` picks it up again" for job in jobs)])

@@ -59,7 +59,7 @@ class Worker:
                 self.reaper.reap()
             self.dispatch()
         except StoreUnavailable as error:
-            _log.warning("the database is away: %s", error)
+            _log.warning("the database does not answer: %s", error)
 
     def dispatch(self) -> None:
         with self._lock:
@@ -72,7 +72,7 @@ class Worker:
             try:
                 self.look()
             except Exception:
-                _log.exception("a look at the database failed; the next one is in %s s", self.settings.poll_s)
+                _log.exception("polling the database failed; next try in %s s", self.settings.poll_s)
             stopped.wait(max(0.1, self.settings.poll_s - (time.monotonic() - started)))
 
     def _read(self) -> list[DeviceReading]:
@@ -123,7 +123,7 @@ class Worker:
         free, least = shutil.disk_usage(self.settings.home).free, self.settings.min_free_disk_mb * _MB
         if free >= least:
             return None
-        return f"the disk has {in_mb(free)} left; training starts again at {in_mb(least)}"
+        return f"the disk is almost full: {in_mb(free)} free; training starts again at {in_mb(least)}"
 
 
 def _reported(reading: DeviceReading, ours: set[int], held: str | None) -> Reported:
@@ -162,7 +162,7 @@ def dispatch_task() -> None:
     try:
         _worker().dispatch()
     except StoreUnavailable as error:
-        _log.warning("the database is away: %s", error)
+        _log.warning("the database does not answer: %s", error)
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except FileExistsError:
-        print(f"{options.folder} exists already: an attempt is written once, name another folder", file=sys.stderr)
+        print(f"{options.folder} already exists: name another folder", file=sys.stderr)
         return 2
     print(f"{options.folder} is ready: python -m worker.trainer {options.folder}")
     return 0

@@ -55,14 +55,14 @@ class Reaper:
         return reaped
 
     def _try(self, lease: Lease) -> bool:
-        """One that cannot be looked after must not keep the others, and the queue, waiting."""
+        """One that could not be checked must not keep the others, and the queue, waiting."""
         try:
             orphan = self._orphan(lease)
             return orphan is not None and self._look_after(orphan)
         except StoreUnavailable:
             raise
         except Exception:
-            _log.exception("job %s, attempt %s cannot be looked after", lease.job_id, lease.attempt)
+            _log.exception("job %s, attempt %s could not be checked", lease.job_id, lease.attempt)
             return False
 
     def _orphan(self, lease: Lease) -> _Orphan | None:
@@ -94,7 +94,7 @@ class Reaper:
         found_at = self._found_at.setdefault(lease.token, time.monotonic())
         if time.monotonic() - found_at > self._settings.stop_grace_s:
             for process in living:
-                _log.warning("job %s, attempt %s: ends process %s", lease.job_id, lease.attempt, process.pid)
+                _log.warning("job %s, attempt %s: ending process %s", lease.job_id, lease.attempt, process.pid)
                 attempt_processes.kill(process)
 
     def _conclude(self, orphan: _Orphan) -> bool:

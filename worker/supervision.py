@@ -68,14 +68,14 @@ class Supervision:
             os.killpg(self._trainer.pid, signal.SIGKILL)
         status = self._trainer.wait()
         if not held:
-            _log.error("the lease is lost: the trainer was ended, and nothing of the job is touched")
+            _log.error("the lease is lost: the trainer was stopped, the job is left as it is")
             return 1
         killed_because = self._stopper.killed_because if self._stopper else None
         facts = self._witness.last_look()
         try:
             places.note_exit(self._folder, status, killed_because)
         except OSError as error:  # a full disk, say; the database may still be told
-            _log.error("the exit status %s could not be noted: %s", status, error)
+            _log.error("the exit status %s could not be saved: %s", status, error)
         # From here on the locks are held only by what the trainer may have left alive; the next attempt waits for that.
         for lock in self._locks:
             lock.close()
@@ -95,9 +95,12 @@ class Supervision:
                 self._ingest()
             self._witness.look(now)
             if self._hang.seems(now):
-                self._stop(0.0, f"the trainer reported nothing for {self._hang.limit_s:.0f} s and was ended")
+                self._stop(0.0, f"the trainer reported nothing for {self._hang.limit_s:.0f} s and was stopped")
             if self._interrupted:
-                self._stop(self._settings.pause_grace_s, "the supervisor was told to stop, and the trainer did not")
+                self._stop(
+                    self._settings.pause_grace_s,
+                    "the supervisor was told to stop, but the trainer did not stop by itself",
+                )
             if self._stopper:
                 self._stopper.go_on(now)
         return held
@@ -109,7 +112,7 @@ class Supervision:
         except StoreUnavailable:
             pass
         except Exception:
-            _log.exception("what the trainer reports cannot be taken in")
+            _log.exception("the trainer's reports cannot be read")
 
     def _beat(self, held: bool) -> bool:
         try:
@@ -117,7 +120,7 @@ class Supervision:
                 self._store, self._job_id, self._number, self._token, self._settings.lease_s, self._started
             )
         except StoreUnavailable as error:
-            _log.warning("the database is away, training goes on: %s", error)
+            _log.warning("the database does not answer, training goes on: %s", error)
             return held
         if not beat.held:
             self._stop(self._settings.stop_grace_s, "the lease was lost")
@@ -147,9 +150,9 @@ class Supervision:
                 break
             except StoreUnavailable as error:
                 if time.monotonic() > deadline:
-                    _log.error("the database stays away; the outcome waits on disk")
+                    _log.error("the database still does not answer; the outcome is kept on disk")
                     return
-                _log.warning("the database is away, the outcome waits: %s", error)
+                _log.warning("the database does not answer, the outcome waits: %s", error)
                 time.sleep(2.0)
         wake_workers_now(self._settings)
 
@@ -176,7 +179,7 @@ def take_in_and_conclude(
     except StoreUnavailable:
         raise
     except Exception as error:
-        _log.exception("job %s, attempt %s: its end cannot be taken in whole", job_id, number)
+        _log.exception("job %s, attempt %s: its results cannot be read completely", job_id, number)
         return conclusion.conclude(store, job_id, number, token, conclusion.unreadable(status, error))
 
 

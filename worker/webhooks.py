@@ -42,7 +42,7 @@ def deliver_regularly(store: Store, settings: Settings, stopped: threading.Event
                 while office.send_due() and not stopped.is_set():
                     pass
             except StoreUnavailable as error:
-                _log.warning("the database is away: %s", error)
+                _log.warning("the database does not answer: %s", error)
             except Exception:
                 _log.exception("messages to webhooks could not be sent; the next try is in %s s", settings.poll_s)
             office.wait(settings.poll_s)
@@ -91,10 +91,10 @@ class Office:
                 _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
         except StoreUnavailable as error:
             _log.warning(
-                "webhook %s: what came of a message was not noted, it is sent again: %s", parcel.webhook_id, error
+                "webhook %s: the result of a delivery was not saved, so it is sent again: %s", parcel.webhook_id, error
             )
         except Exception:
-            _log.exception("webhook %s: a message was not sent; it is tried again", parcel.webhook_id)
+            _log.exception("webhook %s: a message was not sent; it will be retried", parcel.webhook_id)
         finally:
             with self._lock:
                 self._in_hand -= Counter([parcel.user_id])
@@ -162,7 +162,7 @@ class Sender:
         addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
         private = [address for address in addresses if not is_public(address)]
         if private and not self._allow_private:
-            raise Refused(f"{host} leads to {private[0]}, which is a private address")
+            raise Refused(f"{host} resolves to {private[0]}, a private address")
         problem: OSError | None = None
         for address in addresses:
             if self.is_late:
@@ -171,7 +171,7 @@ class Sender:
                 return socket.create_connection((address, port), _TIMEOUT_S)
             except OSError as error:
                 problem = error
-        raise problem or OSError(f"{host} leads nowhere")
+        raise problem or OSError(f"{host} does not resolve to an address")
 
     def _check_time(self) -> None:
         """Who was late before there was a socket to end is late now. Raises OSError."""

@@ -60,7 +60,7 @@ class Witness:
         try:
             places.note_facts(self._folder, seen)
         except OSError as error:  # a full disk, say
-            _log.warning("what was seen of the attempt could not be noted: %s", error)
+            _log.warning("observations of the attempt could not be saved: %s", error)
 
 
 def facts_left(folder: Path) -> Facts:

@@ -83,7 +83,7 @@ def test_a_second_start_says_that_it_is_running_already_and_disturbs_nothing(new
     second = newcomer.start()
 
     assert second.wait() == 1
-    assert second.said == f"Downshift is running already in {newcomer.home} (pid {first.process.pid}, {url})\n"
+    assert second.said == f"Downshift is already running in {newcomer.home} (pid {first.process.pid}, {url})\n"
     assert httpx.get(f"{url}/readyz").status_code == 200
 
 
@@ -96,7 +96,7 @@ def test_ctrl_c_leaves_training_alone_and_the_next_start_takes_it_up_again(newco
     assert first.end(signal.SIGINT) == 0
 
     assert re.search(
-        r"training goes on: job 1 \(attempt 1, step 2/5\) on cpu-0; `make run` takes it up again", first.said
+        r"training goes on: job 1 \(attempt 1, step 2/5\) on cpu-0; `make run` picks it up again", first.said
     )
     left = newcomer.processes()
     assert [line for line in left if "fake_trainer" in line], left
@@ -167,7 +167,7 @@ def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: New
     assert "out of memory: too large" in demo.said
     assert "micro_batch 8 -> 2" in demo.said
     assert "Job 1 succeeded." in demo.said
-    second = demo.said.partition("The same model once more")[2]
+    second = demo.said.partition("The same model again")[2]
     assert "Job 2 succeeded." in second
     assert "out of memory" not in second
     assert "2 measurements of efficientdet_d0" in " ".join(second.split())
@@ -183,7 +183,7 @@ def test_a_demo_whose_job_fails_says_why_and_fails(newcomer: Newcomer) -> None:
     demo = newcomer.start("demo")
 
     assert demo.wait() == 1
-    assert "The demo failed: the job has failed: the trainer left no outcome and ended with exit status 3" in demo.said
+    assert "The demo failed: the job has failed: the trainer wrote no outcome and ended with exit status 3" in demo.said
     assert "fake trainer: one line of log" in demo.said
     until("nothing is left", lambda: not newcomer.processes())
 

@@ -443,7 +443,7 @@ def test_when_a_card_falls_out_of_the_list_the_ones_behind_it_keep_their_names(b
     gpus = watcher.look()
 
     assert [(gpu["key"], gpu["uuid"]) for gpu in gpus] == [("gpu-0", A.uuid), ("gpu-1", B.uuid), ("gpu-2", C.uuid)]
-    assert "any more" in gpus[1]["problem"]
+    assert "no longer" in gpus[1]["problem"]
     assert (gpus[2]["problem"], gpus[2]["index"]) == (None, 1)
     assert trainer_environment(reading(gpus[2]))["CUDA_VISIBLE_DEVICES"] == C.uuid
     assert contract_device(reading(gpus[2])).gpu == 0

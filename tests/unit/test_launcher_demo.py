@@ -179,7 +179,7 @@ def test_a_folder_that_the_demo_did_not_make_is_left_alone(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_made_is_said_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(demo_home.DemoHomeError, match=r"cannot be made: Not a directory; .*--home"):
+    with pytest.raises(demo_home.DemoHomeError, match=r"cannot be created: Not a directory; .*--home"):
         demo_home.make_fresh(tmp_path / "file" / "demo")
 
 

@@ -142,7 +142,7 @@ def test_who_ignores_the_request_to_stop_is_killed_after_its_grace(log: Log) -> 
         manager.start(python("api", deaf, grace_s=0.2))
         turn_until(manager, lambda: "api       | up" in log.lines)
 
-    assert log.lines[-1] == "downshift | api does not end: killing it"
+    assert log.lines[-1] == "downshift | api does not stop: killing it"
 
 
 def test_a_signal_asks_to_stop_and_a_second_one_does_not_wait(log: Log) -> None:
@@ -158,7 +158,7 @@ def test_a_signal_asks_to_stop_and_a_second_one_does_not_wait(log: Log) -> None:
         started = time.monotonic()
 
     assert time.monotonic() - started < 10
-    assert log.lines[-1] == "downshift | api does not end: killing it"
+    assert log.lines[-1] == "downshift | api does not stop: killing it"
 
 
 def test_a_terminal_that_closes_asks_to_stop_unless_nohup_was_asked_for(log: Log) -> None:

@@ -25,7 +25,7 @@ from services.settings import Settings, SettingsError
 def test_a_second_start_in_the_same_home_is_refused_and_told_who_is_there(tmp_path: Path) -> None:
     with home_lock.hold(tmp_path) as lock:
         lock.tell("http://127.0.0.1:8080")
-        message = f"Downshift is running already in {tmp_path} (pid {os.getpid()}, http://127.0.0.1:8080)"
+        message = f"Downshift is already running in {tmp_path} (pid {os.getpid()}, http://127.0.0.1:8080)"
 
         with pytest.raises(home_lock.AlreadyRunning, match=re.escape(message)), home_lock.hold(tmp_path):
             pass

@@ -81,7 +81,7 @@ def test_a_newcomer_is_told_the_address_the_token_and_how_to_submit(
 
     said = "\n".join(launcher.said)
     assert "Downshift is ready at http://127.0.0.1:" in said
-    assert f"{home}/admin-token, and shown this once: {token}" in said
+    assert f"{home}/admin-token, shown only this once: {token}" in said
     assert "in a browser; log in with the token" in said
     assert "worker    | waiting" in said
     assert "curl -sS http://127.0.0.1:" in said
@@ -109,7 +109,7 @@ def test_a_second_start_says_that_it_is_running_already(launch: Callable[..., La
     second = launch()
 
     assert second.wait() == 1
-    assert second.said == [f"Downshift is running already in {home} (pid {first.process.pid}, {url})"]
+    assert second.said == [f"Downshift is already running in {home} (pid {first.process.pid}, {url})"]
 
 
 def test_a_start_after_a_kill_finds_nothing_in_its_way(launch: Callable[..., Launcher]) -> None:
@@ -149,7 +149,7 @@ def test_an_api_that_cannot_start_ends_the_launcher_with_its_last_words(launch: 
 
     assert launcher.wait() == 1
     assert "api       | no such module" in launcher.said
-    assert launcher.said[-1] == "the api has ended 3 times before it was ready; its last words are above"
+    assert launcher.said[-1] == "the api ended 3 times before it was ready; its last lines are above"
 
 
 @pytest.mark.parametrize("program", ["api", "worker"])
@@ -160,7 +160,7 @@ def test_settings_that_a_program_cannot_use_end_the_launcher_at_once(
 
     assert launcher.wait() == 1
     assert f"{program:<9} | DOWNSHIFT_X: not like this" in launcher.said
-    assert launcher.said[-1] == f"the {program} cannot start with these settings; what it objects to is above"
+    assert launcher.said[-1] == f"the {program} cannot start with these settings; its error is above"
 
 
 class Interrupts:

@@ -55,7 +55,7 @@ class Gpus:
             number = self._number(gpu, fresh)
             fresh[number] = _reading(gpu, number, driver, self._cards.get(number))
         for number in self._cards.keys() - fresh.keys():
-            self._cards[number] = _failed(self._cards[number], "NVML does not list it any more")
+            self._cards[number] = _failed(self._cards[number], "NVML no longer lists it")
         self._cards.update(fresh)
 
     def _number(self, gpu: Gpu, fresh: dict[int, DeviceReading]) -> int:

@@ -169,11 +169,11 @@ def _optional(query: Callable[..., Any], *arguments: Any) -> Any:
 _SENTENCES: dict[type[Exception], str] = {
     pynvml.NVMLError_LibraryNotFound: "there is no NVIDIA driver here (libnvidia-ml.so.1 is missing)",
     pynvml.NVMLError_DriverNotLoaded: "the NVIDIA driver is not loaded",
-    pynvml.NVMLError_LibRmVersionMismatch: "the NVIDIA driver was replaced under its library: restart the worker, "
-    "or the host where that does not help",
+    pynvml.NVMLError_LibRmVersionMismatch: "the NVIDIA driver and its library have different versions: "
+    "restart the worker, or the host if that does not help",
     pynvml.NVMLError_GpuIsLost: "the driver lost the GPU (it fell off the bus): see dmesg for Xid, reset it or reboot",
     pynvml.NVMLError_ResetRequired: "the GPU needs a reset: nvidia-smi --gpu-reset, or reboot",
-    pynvml.NVMLError_NotSupported: "the driver does not tell the GPU's memory",
+    pynvml.NVMLError_NotSupported: "the driver does not report the GPU's memory",
 }
 
 

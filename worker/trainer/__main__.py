@@ -87,7 +87,7 @@ class Session:
         unknown: list[str] = []
         spec = AttemptSpec.from_json((self.attempt_dir / SPEC_FILE).read_text(), passed_over=unknown)
         if unknown:
-            self.reporter.warning(f"{SPEC_FILE}: no such field, passed over: {', '.join(unknown)}"[:500])
+            self.reporter.warning(f"{SPEC_FILE}: unknown fields ignored: {', '.join(unknown)}"[:500])
         return spec
 
     def end(self, ending: Ending) -> bool:

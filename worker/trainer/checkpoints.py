@@ -82,7 +82,7 @@ class Checkpoints:
                 reader.get_tensor(name)
             return True
         except _UNREADABLE as error:
-            self._reporter.warning(f"checkpoint {Path(path).name} cannot be read and is passed over: {error}"[:500])
+            self._reporter.warning(f"checkpoint {Path(path).name} cannot be read and is skipped: {error}"[:500])
             return False
 
     def _restore(self, path: str) -> int:
@@ -107,8 +107,8 @@ class Checkpoints:
         self._batch.assign(self._step.batch)
         if saved_batch != self._step.batch:
             self._reporter.warning(
-                f"goes on at step {step} with batch {self._step.batch}: "
-                f"as many images as the {saved} steps of {saved_batch} that were saved"
+                f"resumes at step {step} with batch {self._step.batch}: "
+                f"as many images as the {saved} saved steps with batch {saved_batch}"
             )
         return step
 

@@ -105,9 +105,7 @@ class Attempt:
         try:
             walked = walk(functions, self.micro_batch, held=self.memory.counters().in_use or 0)
         except Exception as error:
-            self.reporter.warning(
-                f"the graph of the step could not be walked, so nothing is said of its memory: {error}"
-            )
+            self.reporter.warning(f"the step's graph could not be analysed, so its memory is not estimated: {error}")
             return None
         self.progress.walked_bytes = walked.peak_bytes
         return walked
@@ -124,7 +122,7 @@ class Attempt:
 
     def _warn(self) -> None:
         if self.config.train_config.use_bfloat16:
-            self.reporter.warning("train_config.use_bfloat16 is on, and obeyed here: activations are in bfloat16")
+            self.reporter.warning("train_config.use_bfloat16 is on: activations are in bfloat16")
         if len(self.config.eval_input_reader) > 1:
             self.reporter.warning("only the first eval_input_reader is evaluated")
 
