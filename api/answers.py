@@ -47,7 +47,7 @@ class Plan(BaseModel):
 
     model: str
     batch_size: int
-    micro_batch: int = Field(description="images computed at once; the batch is made of whole ones")
+    micro_batch: int = Field(description="images computed at once; divides the batch")
     precision: str
     image_size: list[int]
     steps: int
@@ -62,8 +62,8 @@ class Prediction(BaseModel):
     bytes: int
     low_bytes: int
     high_bytes: int
-    source: str = Field(description="what it was predicted from: measured, scaled from a few points, catalogue")
-    points: int = Field(0, description="how many measurements of the model it rests on")
+    source: str = Field(description="basis of the prediction: measured, scaled from a few measurements, or catalogue")
+    points: int = Field(0, description="number of measurements of the model that were used")
 
 
 class Rung(BaseModel):
@@ -71,8 +71,8 @@ class Rung(BaseModel):
     predicted: Prediction
     lever: str | None
     fits: dict[str, bool] = Field(description="by device")
-    cost: str | None = Field(None, description="what it costs the result, compared with what was asked for")
-    summary: str = Field(description="what is changed, what it would need, and what that costs")
+    cost: str | None = Field(None, description="effect on the result, compared with what was asked for")
+    summary: str = Field(description="the change, the memory it would need, and its effect on the result")
 
 
 class Policy(BaseModel):
@@ -88,7 +88,7 @@ class Policy(BaseModel):
 class Progress(BaseModel):
     step: int
     steps: int
-    eta_s: float | None = Field(description="of the attempt that runs; null until its pace is known")
+    eta_s: float | None = Field(description="remaining time of the running attempt; null until its speed is known")
 
 
 class Setback(BaseModel):
@@ -109,26 +109,26 @@ class Job(BaseModel):
     owner: str
     state: State
     reason: str | None = Field(description="why it failed, or what it waits for")
-    stopping: str | None = Field(description="what its owner asked of it while it runs: cancel or pause")
+    stopping: str | None = Field(description="requested while it runs: cancel or pause")
     priority: int
-    queue_position: int | None = Field(description="1 is the next; null where it does not wait")
+    queue_position: int | None = Field(description="1 is next; null if the job is not queued")
     created_at: datetime.datetime
     started_at: datetime.datetime | None
     finished_at: datetime.datetime | None
     progress: Progress
-    current_attempt: int | None = Field(description="the attempt that runs")
-    attempts: int = Field(description="how many there have been")
-    setback: Setback | None = Field(description="the last attempt of it that did not end well; null where none did")
+    current_attempt: int | None = Field(description="the running attempt")
+    attempts: int = Field(description="number of attempts so far")
+    setback: Setback | None = Field(description="the last attempt that failed; null if none did")
     device: AttemptDevice | None = Field(description="of the newest attempt; null before the first")
     model: str
     dataset: str
     policy: Policy
-    min_memory_bytes: int = Field(description="the smallest device that it may be put on; 0: any")
+    min_memory_bytes: int = Field(description="memory that its device must have; 0: any device")
     asked: Plan = Field(description="as it was submitted")
-    plan: Plan = Field(description="of the attempt that runs, or of the next")
+    plan: Plan = Field(description="of the running attempt, or of the next one")
     predicted: Prediction | None
-    summary: str | None = Field(description="how `plan` came about")
-    version: int = Field(description="the ETag's number")
+    summary: str | None = Field(description="why `plan` was chosen")
+    version: int = Field(description="the number in the ETag")
     links: dict[str, str]
 
 
@@ -138,14 +138,14 @@ class Jobs(BaseModel):
 
 
 class Change(BaseModel):
-    lever: str | None = Field(description="the lever that was pulled; null where none was")
+    lever: str | None = Field(description="the lever that was used; null if none")
     field: str
     before: str | None
     after: str | None
     reason: str = Field(description="in one sentence, with the figures")
-    what: str | None = Field(None, description="what is done; null where the reason has no parts")
-    why: str | None = Field(None, description="what was predicted, and what made it necessary")
-    cost: str | None = Field(None, description="what it costs the result; null: nothing")
+    what: str | None = Field(None, description="what was changed; null if the reason has no parts")
+    why: str | None = Field(None, description="the prediction, and why the change was necessary")
+    cost: str | None = Field(None, description="effect on the result; null: none")
     group: str | None = Field(
         None,
         description="of a difference to the submitted pipeline.config: memory, request, checkpoint, dataset, "
@@ -162,15 +162,15 @@ class SubmittedJob(Job):
 
 
 class LogLine(BaseModel):
-    line: int = Field(description="its number in the attempt's log, from 1")
+    line: int = Field(description="line number in the attempt's log, from 1")
     text: str
 
 
 class Finding(BaseModel):
     why: str
-    evidence: list[LogLine] = Field(description="the lines of the log that were relied on")
+    evidence: list[LogLine] = Field(description="the log lines that the diagnosis uses")
     figures: dict[str, int | float | str | None] = Field(
-        description="bytes as they were counted or logged (limit, in_use, peak, free, requested, …), and who asked"
+        description="bytes, measured or logged (limit, in_use, peak, free, requested, …), and the operation that asked"
     )
 
 
@@ -178,30 +178,32 @@ class Attempt(BaseModel):
     job: int
     number: int
     plan: Plan
-    adjustments: dict[str, int | bool] = Field(description="what goes with the plan: remedies that are no levers")
+    adjustments: dict[str, int | bool] = Field(description="remedies besides the plan's levers")
     device: AttemptDevice
-    limit_bytes: int = Field(description="the device's memory that it could have")
+    limit_bytes: int = Field(description="device memory available to the attempt")
     predicted: Prediction | None
     measured_peak_bytes: int | None = Field(description="of training")
     measured_evaluation_peak_bytes: int | None
-    measured_host_peak_bytes: int | None = Field(description="of the host's memory, by the trainer alone")
+    measured_host_peak_bytes: int | None = Field(description="host memory used by the trainer alone")
     prediction_error: float | None = Field(
-        description="(predicted - measured) / measured; null until it ends, and where memory ran out before the peak"
+        description="(predicted - measured) / measured; null until it ends, and if memory ran out before the peak"
     )
-    changes: list[Change] = Field(description="settings that were changed for this attempt, of the plan or beside it")
-    summary: str | None = Field(description="what was changed, why, from which measurement, and what it costs")
-    ladder: list[Rung] = Field(description="what would follow should it run out, by what was known when it started")
+    changes: list[Change] = Field(description="settings changed for this attempt, in the plan or besides it")
+    summary: str | None = Field(
+        description="what was changed, why, based on which measurement, and its effect on the result"
+    )
+    ladder: list[Rung] = Field(description="the plans that would follow if memory ran out, as known at its start")
     phase: str | None
     step: int
-    saved_step: int | None = Field(description="of its newest checkpoint")
+    saved_step: int | None = Field(description="step of its newest checkpoint")
     started_at: datetime.datetime
     trainer_started_at: datetime.datetime | None
     ended_at: datetime.datetime | None
     outcome: str | None = Field(description="how it ended; null while it runs")
     diagnosis: str | None
-    finding: Finding | None = Field(description="what the diagnosis rests on; null where nothing failed")
+    finding: Finding | None = Field(description="evidence for the diagnosis; null if nothing failed")
     message: str | None
-    evidence: dict[str, Any] | None = Field(description="what the trainer wrote at its end")
+    evidence: dict[str, Any] | None = Field(description="the outcome that the trainer wrote")
     exit_status: int | None
     followed_by: str | None = Field(description="what was done about it")
     links: dict[str, str]
@@ -233,7 +235,7 @@ class Series(BaseModel):
 
 
 class Metrics(BaseModel):
-    names: list[str] = Field(description="of all metrics that the job has")
+    names: list[str] = Field(description="names of all metrics of the job")
     series: list[Series]
 
 
@@ -243,35 +245,35 @@ class LogLines(BaseModel):
     total_lines: int
     first: int = Field(description="the number of the first of these lines")
     lines: list[str]
-    is_whole: bool = Field(description="false: the last of them is still being written; ask for it again")
+    is_whole: bool = Field(description="false: the last line is still being written; request it again")
     noise: list[list[int]] = Field(
-        description="first and last line of each block of TensorFlow's start-up messages, where they were asked for"
+        description="first and last line of each block of TensorFlow's start-up messages, if requested"
     )
 
 
 class LogMatches(BaseModel):
     attempt: int
     matches: list[LogLine]
-    is_complete: bool = Field(description="there are no more in this direction")
+    is_complete: bool = Field(description="true: no more in this direction")
 
 
 class LogTrouble(BaseModel):
     attempt: int
     diagnosis: str | None
     message: str | None
-    lines: list[LogLine] = Field(description="that tell why the attempt ended, the first one first")
+    lines: list[LogLine] = Field(description="lines that tell why the attempt ended, in order")
 
 
 class Artifact(BaseModel):
     name: str
-    bytes: int | None = Field(description="null where it is made while it is sent")
+    bytes: int | None = Field(description="null if the file is created while it is sent")
     modified_at: datetime.datetime
     link: str
 
 
 class Artifacts(BaseModel):
     items: list[Artifact]
-    is_complete: bool = Field(description="false: there are more files than are listed")
+    is_complete: bool = Field(description="false: the list is cut off")
 
 
 class LeasedTo(BaseModel):
@@ -281,7 +283,7 @@ class LeasedTo(BaseModel):
     attempt: int | None
     name: str
     owner: str | None
-    limit_bytes: int = Field(description="what it could have of the device when it started")
+    limit_bytes: int = Field(description="device memory available at its start")
     peak_bytes: int | None = Field(description="measured so far")
     predicted: Prediction | None
     phase: str | None
@@ -292,7 +294,7 @@ class LeasedTo(BaseModel):
 class Process(BaseModel):
     pid: int
     name: str | None
-    used_bytes: int | None = Field(description="null where the driver does not say")
+    used_bytes: int | None = Field(description="null if the driver does not report it")
 
 
 class Device(BaseModel):
@@ -303,8 +305,8 @@ class Device(BaseModel):
     name: str
     total_bytes: int
     free_bytes: int
-    ours_bytes: int = Field(description="held by the job that has it; of a slot, as its trainer said last")
-    others_bytes: int = Field(description="held by anybody else")
+    ours_bytes: int = Field(description="held by the running job; for a slot, as its trainer last reported")
+    others_bytes: int = Field(description="held by other processes")
     bfloat16: bool
     utilisation: int | None = Field(description="percent")
     temperature: int | None = Field(description="degrees Celsius")
@@ -312,7 +314,7 @@ class Device(BaseModel):
     problem: str | None = Field(description="why nothing starts on it")
     problem_since: datetime.datetime | None
     seen_at: datetime.datetime
-    is_present: bool = Field(description="its host has reported it lately")
+    is_present: bool = Field(description="its host reported it recently")
     job: LeasedTo | None
 
 
@@ -322,11 +324,11 @@ class DeviceHistory(BaseModel):
     device: str
     total_bytes: int
     at: list[datetime.datetime]
-    ours_bytes: list[int] = Field(description="held by a job of ours")
-    others_bytes: list[int] = Field(description="held by anybody else")
+    ours_bytes: list[int] = Field(description="held by a Downshift job")
+    others_bytes: list[int] = Field(description="held by other processes")
     utilisation: list[int | None]
     temperature: list[int | None]
-    job: list[int | None] = Field(description="that was on it; null: none, or none that you may see")
+    job: list[int | None] = Field(description="job that ran on it; null: none, or not visible to you")
 
 
 class Devices(BaseModel):
@@ -337,7 +339,7 @@ class Queue(BaseModel):
     queued: int
     running: int
     paused: int
-    items: list[Job] = Field(description="those that wait, the next one first")
+    items: list[Job] = Field(description="queued jobs, next one first")
 
 
 class Model(BaseModel):
@@ -362,7 +364,7 @@ class Dataset(BaseModel):
     classes: list[str]
     images: int
     validation_images: int
-    boxes: int | None = Field(description="in the images to train with; null where that was not counted")
+    boxes: int | None = Field(description="boxes in the training images; null if not counted")
     boxes_per_class: dict[str, int]
     has_masks: bool
     bytes: int
@@ -391,7 +393,7 @@ class EstimatedDevice(BaseModel):
     free_bytes: int
     predicted: Prediction
     fits: bool
-    fits_now: bool = Field(description="into what is free at the moment, and nothing is wrong with it")
+    fits_now: bool = Field(description="fits the memory that is free now, on a device without problems")
     problem: str | None = Field(description="why nothing starts on it")
 
 
@@ -401,11 +403,11 @@ class FieldProblem(BaseModel):
 
 
 class Estimate(BaseModel):
-    possible: bool = Field(description="it could start on a device that is known, or before any is known")
-    problem: FieldProblem | None = Field(description="why submitting would be refused; null where it would not")
-    waits_for: str | None = Field(description="the device that it would wait for, where it asks to wait for one")
+    possible: bool = Field(description="it could start on a known device; also true while no device is known")
+    problem: FieldProblem | None = Field(description="why submitting would be refused; null if it would be accepted")
+    waits_for: str | None = Field(description="the device that it would wait for, if it asks to wait")
     asked: Plan
-    plan: Plan | None = Field(description="how it would start; null where nothing that is allowed fits")
+    plan: Plan | None = Field(description="how it would start; null if no allowed plan fits")
     predicted: Prediction
     changes: list[Change]
     config_changes: list[Change] = Field(
@@ -415,7 +417,7 @@ class Estimate(BaseModel):
     devices: list[EstimatedDevice]
     ladder: list[Rung] = Field(description="what it can fall back to, step by step")
     host_peak_bytes: int | None = Field(
-        description="the most that an attempt of this model took of its host's memory; null where none was measured"
+        description="the most host memory that an attempt of this model used; null if none was measured"
     )
 
 
@@ -432,7 +434,7 @@ class Token(BaseModel):
 
 class NewToken(Token):
     token: str | None = Field(
-        description="the token itself: shown once and kept nowhere, so null where an Idempotency-Key is replayed"
+        description="the token itself: shown once and not stored, so null if an Idempotency-Key is replayed"
     )
 
 
@@ -445,15 +447,15 @@ class Webhook(BaseModel):
     url: str
     kinds: list[str]
     created_at: datetime.datetime
-    failing_since: datetime.datetime | None = Field(description="nothing was delivered since")
-    disabled_at: datetime.datetime | None = Field(description="nothing is sent to it since")
+    failing_since: datetime.datetime | None = Field(description="deliveries have failed since then")
+    disabled_at: datetime.datetime | None = Field(description="nothing is sent since then")
     disabled_reason: str | None
-    version: int = Field(description="the ETag's number")
+    version: int = Field(description="the number in the ETag")
 
 
 class NewWebhook(Webhook):
     secret: str | None = Field(
-        description="signs what is sent to it; shown once, so null where an Idempotency-Key is replayed",
+        description="signs the messages; shown once, so null if an Idempotency-Key is replayed",
         examples=["whsec_…"],
     )
 
@@ -464,13 +466,13 @@ class Webhooks(BaseModel):
 
 class Delivery(BaseModel):
     id: int
-    message_id: str = Field(description="the header webhook-id, the same in every try")
+    message_id: str = Field(description="the header webhook-id, the same in every retry")
     kind: str
     job: int | None
     created_at: datetime.datetime
     tries: int
-    next_at: datetime.datetime | None = Field(description="when it is tried next; null: never again")
-    sent_at: datetime.datetime | None = Field(description="when it was taken; null: not yet, or never")
+    next_at: datetime.datetime | None = Field(description="time of the next retry; null: none")
+    sent_at: datetime.datetime | None = Field(description="time of the successful delivery; null: not delivered")
     status: int | None = Field(description="of the last answer")
     error: str | None
 
@@ -482,7 +484,7 @@ class Deliveries(BaseModel):
 class Limits(BaseModel):
     max_queued: int | None
     max_running: int | None
-    device_hours_week: float | None = Field(description="today and in the six days before")
+    device_hours_week: float | None = Field(description="today and the six days before")
 
 
 class Use(BaseModel):
@@ -499,7 +501,7 @@ class WhoAmI(BaseModel):
     role: str
     scopes: list[str]
     token_id: int | None
-    csrf: str | None = Field(description="for the header X-CSRF-Token, where you are logged in with a cookie")
+    csrf: str | None = Field(description="for the header X-CSRF-Token, if you are logged in with a cookie")
     limits: Limits = Field(description="null: none")
     use: OwnUse
 
@@ -510,11 +512,11 @@ class User(BaseModel):
     is_disabled: bool
     has_password: bool
     limits: Limits = Field(description="the user's own; null: the service's default")
-    effective_limits: Limits = Field(description="with the defaults; null: none")
+    effective_limits: Limits = Field(description="with the defaults applied; null: no limit")
     use: Use
     created_at: datetime.datetime
     disabled_at: datetime.datetime | None
-    version: int = Field(description="the ETag's number")
+    version: int = Field(description="the number in the ETag")
     links: dict[str, str]
 
 
@@ -542,4 +544,4 @@ class Health(BaseModel):
 
 class Ready(BaseModel):
     status: Literal["ready"]
-    broker: Literal["answers", "away"] = Field(description="away: jobs start some seconds later")
+    broker: Literal["answers", "away"] = Field(description="away: jobs start a few seconds later")

@@ -20,8 +20,8 @@ from services.store.engine import Store
 __all__ = ["create_app"]
 
 _DESCRIPTION = (
-    "Submit object-detection training jobs, watch them, and take home what they made. "
-    "Every request needs a token (Authorization: Bearer …) or the cookie of somebody who is logged in. "
+    "Submit object-detection training jobs, watch them and download the results. "
+    "Every request needs a token (Authorization: Bearer …) or the cookie of a log-in. "
     "Every error is problem+json."
 )
 _VERSION = "1"

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _COUNT = 2**31 - 1
-_PRIORITY = "higher goes first; above 0 only admins may go"
+_PRIORITY = "higher goes first; only admins can go above 0"
 
 Text = Annotated[str, StringConstraints(max_length=10_000, pattern=patterns.NO_NUL)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=patterns.ONE_LINE)]
@@ -61,12 +61,12 @@ class Body(BaseModel):
 class TrainBody(Body):
     steps: Annotated[int, Field(ge=1, le=_COUNT)] | None = Field(
         default=None,
-        description="left out: 100 epochs of the dataset, at most as many as the model has in /v1/models",
+        description="default: 100 epochs of the dataset, at most the model's steps in /v1/models",
         examples=[2000],
     )
     epochs: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="instead of steps: how often each training image is seen; turned into steps by the batch size",
+        description="instead of steps: how often each training image is seen; converted to steps by the batch size",
         examples=[None],
     )
     batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = Field(default=None, examples=[8])
@@ -75,7 +75,7 @@ class TrainBody(Body):
     )
     evaluations: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None,
-        description="how often, the last time at the end; left out: up to ten times, 200 steps apart or more",
+        description="number of evaluations, the last one at the end; default: up to ten, at least 200 steps apart",
         examples=[10],
     )
 
@@ -91,23 +91,25 @@ class PolicyBody(Body):
 
     levers: Annotated[list[Lever], Field(max_length=6, json_schema_extra={"uniqueItems": True})] = Field(
         default=["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"],
-        description="the levers that may be pulled, the first ones first",
+        description="allowed changes, tried in this order",
     )
     min_batch_size: int = Field(default=1, ge=1, le=_COUNT)
     min_image_size: int = Field(default=256, ge=1, le=_COUNT, description="of the shorter side")
     min_backbone: Annotated[str, StringConstraints(max_length=64, pattern=patterns.NO_NUL)] | None = Field(
-        default=None, description="a backbone or a model that the job may not go below", examples=[None]
+        default=None, description="the smallest backbone or model allowed", examples=[None]
     )
     max_attempts: int = Field(default=6, ge=1, le=MAX_ATTEMPTS)
-    prefer: Literal["shrink", "wait"] = Field(default="shrink", description="wait: for a device that is large enough")
-    plan_ahead: bool = Field(default=True, description="false: start as asked for, whatever the prediction says")
+    prefer: Literal["shrink", "wait"] = Field(
+        default="shrink", description="wait: for a large enough device; shrink: reduce the job"
+    )
+    plan_ahead: bool = Field(default=True, description="false: start exactly as asked, whatever is predicted")
 
 
 class DeviceBody(Body):
-    min_memory_mb: int = Field(default=0, ge=0, le=2**24, description="the smallest device that the job may be put on")
+    min_memory_mb: int = Field(default=0, ge=0, le=2**24, description="memory that the job's device must have")
     wait: bool = Field(
         default=False,
-        description="true: accept the job although no known device can hold it, and wait for one that can",
+        description="true: accept the job even if no known device can hold it, and wait for one",
     )
 
 
@@ -121,14 +123,14 @@ class JobFields(Body):
     )
     checkpoint: Name | None = Field(
         default=None,
-        description="where the weights come from: a name of GET /v1/checkpoints. Null, or left out: random weights; "
-        "but where the `pipeline_config` names a fine_tune_checkpoint, it must not be left out",
+        description="the weights to start from: a name of GET /v1/checkpoints. Null or left out: random weights, "
+        "but it must be sent if the `pipeline_config` names a fine_tune_checkpoint",
         examples=[None],
     )
     pipeline_config: ConfigText | None = Field(
         default=None,
-        description="a complete pipeline.config of your own, instead of a model; what is changed in it is told in "
-        "`config_changes` with the reason (docs/pipeline-config.md)",
+        description="a complete pipeline.config of your own, instead of a model; every change to it is listed in "
+        "`config_changes` with its reason (docs/pipeline-config.md)",
         examples=[None],
     )
     policy: PolicyBody | None = None
@@ -200,15 +202,17 @@ class EditBody(Body):
 
 class TokenBody(Body):
     name: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=patterns.ONE_LINE)] = Field(
-        description="to tell it from others", examples=["laptop"]
+        description="a name to recognise it by", examples=["laptop"]
     )
     scopes: Annotated[
         list[Literal["read", "submit", "admin"]],
         Field(min_length=1, max_length=3, json_schema_extra={"uniqueItems": True}),
         AfterValidator(_each_once),
-    ] = Field(default=["read"], description="each includes the ones before it", examples=[["read", "submit"]])
+    ] = Field(default=["read"], description="each scope includes the ones before it", examples=[["read", "submit"]])
     expires_in_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(default=None, examples=[90])
-    user: Line | None = Field(default=None, description="whose it is; only admins name others", examples=[None])
+    user: Line | None = Field(
+        default=None, description="the token's owner; only admins can name other users", examples=[None]
+    )
 
 
 class LoginBody(Body):
@@ -248,7 +252,7 @@ class LimitsBody(Body):
     max_queued: Annotated[int, Field(ge=0, le=_COUNT)] | None = Field(default=None, examples=[20])
     max_running: Annotated[int, Field(ge=0, le=_COUNT)] | None = Field(default=None, examples=[2])
     device_hours_week: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = Field(
-        default=None, description="today and in the six days before", examples=[100.0]
+        default=None, description="today and the six days before", examples=[100.0]
     )
 
 
@@ -285,13 +289,13 @@ class UserChangeBody(Body):
 
 class OwnPasswordBody(Body):
     password: Password = Field(description="the new one", examples=["correct horse battery staple"])
-    current: Secret | None = Field(default=None, description="the one until now, where there is one")
+    current: Secret | None = Field(default=None, description="the present password, if you have one")
 
 
 class WebhookBody(Body):
     url: Url = Field(examples=["https://hooks.example/downshift"])
     kinds: MessageKinds = Field(
-        default=["job.succeeded", "job.failed", "job.replanned"], description="what is told; left out: everything"
+        default=["job.succeeded", "job.failed", "job.replanned"], description="which events are sent; default: all"
     )
 
 

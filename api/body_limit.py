@@ -18,10 +18,10 @@ class BodyLimit:
 
     def __init__(self, app: ASGIApp, max_kb: int, max_upload_mb: int) -> None:
         self._app = app
-        self._json = (max_kb * 1024, f"a body has at most {in_mb(max_kb * 1024)} here")
+        self._json = (max_kb * 1024, f"the limit for a body is {in_mb(max_kb * 1024)}")
         self._archive = (
             max_upload_mb * 1024**2,
-            f"an archive has at most {in_mb(max_upload_mb * 1024**2)} here",
+            f"the limit for an archive is {in_mb(max_upload_mb * 1024**2)}",
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -122,7 +122,7 @@ class Broadcaster:
     async def join(self, principal: Principal, job_id: int | None = None) -> Subscription:
         """Whoever joins leaves. Raises TooMany."""
         if self._is_closed or len(self._members) >= self._settings.max_streams:
-            raise TooMany(f"{len(self._members)} event streams are open, and no more are let in; try again later")
+            raise TooMany(f"{len(self._members)} event streams are open, which is the limit; try again later")
         own = sum(member.principal.user_id == principal.user_id for member in self._members)
         if own >= max(1, self._settings.max_streams // _SHARE):
             raise TooMany(f"you already have {own} of {own} event streams open: close one first")
@@ -217,7 +217,7 @@ class Broadcaster:
             try:
                 return await run_in_threadpool(ask)
             except Exception as error:
-                _log.warning("no look at the events for now: %s", error)
+                _log.warning("events cannot be read at the moment: %s", error)
             await asyncio.sleep(AWAY_S)
 
     def _tell(self, told: Told) -> None:

@@ -82,6 +82,6 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=128,
         pattern=patterns.KEY,
-        description="The same key and request again give the same answer, and nothing happens twice.",
+        description="Send the same key and request again to get the same answer; nothing happens twice.",
     ),
 ]

@@ -10,15 +10,15 @@ __all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "say_replayed"]
 
 _REPLAYED = {
     "Idempotency-Replayed": {
-        "description": "`true` where the same key and request came before",
+        "description": "`true` if the same key and request were sent before",
         "schema": {"type": "string"},
     },
 }
-_HEADERS = {"Location": {"description": "what was made", "schema": {"type": "string"}}, **_REPLAYED}
+_HEADERS = {"Location": {"description": "what was created", "schema": {"type": "string"}}, **_REPLAYED}
 REPLAYED: dict[int | str, dict[str, Any]] = {200: {"description": "Done", "headers": _REPLAYED}}
 CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made", "headers": _HEADERS}}
 ACCEPTED: dict[int | str, dict[str, Any]] = {
-    202: {"description": "Accepted: it will end well, or end with a reason", "headers": _HEADERS}
+    202: {"description": "Accepted: the job succeeds, or fails with a reason", "headers": _HEADERS}
 }
 
 

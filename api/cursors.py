@@ -26,5 +26,5 @@ def read(cursor: str | None) -> int | None:
         if type(before) is not int or not 0 < before <= LARGEST_ID or write(before) != cursor:
             raise ValueError
     except (binascii.Error, ValueError, TypeError, KeyError, RecursionError):
-        raise Invalid([Fault("cursor", "is not one that this list gave out: take `next` of the page before")]) from None
+        raise Invalid([Fault("cursor", "is not valid for this list: send `next` of the previous page")]) from None
     return before

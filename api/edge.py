@@ -57,7 +57,7 @@ class Edge:
             _log.exception("request %s: %s %s", number, scope["method"], _path(scope))
             if status:  # half an answer is out: only breaking off tells the client that it is half
                 raise
-            detail = f"the error is in the service's log under the number {number}"
+            detail = f"the service's log has the error under {number}"
             await problem(scope, "internal", detail)(scope, receive, send_with_headers)
         finally:
             took_s = time.perf_counter() - started

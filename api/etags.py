@@ -24,5 +24,5 @@ def read(if_match: str | None) -> int | None:
         raise Invalid([Fault("If-Match", "one ETag, or *")])
     number = tag.strip('"')
     if not (tag == f'"{number}"' and number.isascii() and number.isdecimal()):
-        raise Conflict("version_mismatch", f"{tag} is not the ETag that was given out: read it again")
+        raise Conflict("version_mismatch", f"{tag} is not an ETag of this service: read it again")
     return int(number)

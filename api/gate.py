@@ -71,7 +71,7 @@ class Gate:
                 await problem_of(scope, error)(scope, receive, send)
             return
         except DATABASE_AWAY:
-            detail = "the database did not answer, so nobody's token can be checked; try again in a moment"
+            detail = "the database did not answer, so your log-in cannot be checked; try again in a moment"
             await problem(scope, "database_away", detail, headers={"Retry-After": "5"})(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -127,7 +127,7 @@ def _refuse_other_origins(headers: Headers) -> None:
     # Following a link from elsewhere is what people do; what it shows is theirs alone to see.
     is_link = headers.get("sec-fetch-mode") == "navigate"
     if not is_own or (site not in ("same-origin", "none") and not is_link):
-        raise Forbidden("this was asked by a page of another site", "csrf_failed")
+        raise Forbidden("this request comes from a page of another site", "csrf_failed")
 
 
 def _is_own(origin: str, headers: Headers) -> bool:
@@ -147,7 +147,9 @@ def _refuse_other_sites(headers: Headers) -> None:
             return
     except ValueError:  # no address at all
         pass
-    raise Forbidden("authentication is off, so only this machine itself is answered, and no other site's pages")
+    raise Forbidden(
+        "authentication is off, so only requests of this machine are answered, not those of other sites' pages"
+    )
 
 
 def _is_loopback(name: str) -> bool:

@@ -14,8 +14,8 @@ KEY = r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$"
 EXPLAINED = {
     NO_NUL: "must not contain a NUL character",
     ONE_LINE: "must be one line without control characters",
-    NAME: "may have letters, digits and . _ - only, and starts with a letter or a digit",
+    NAME: "can have letters, digits and . _ - only, and must start with a letter or digit",
     URL: "must start with http:// or https:// and have no spaces; write other characters as %XX",
-    USER: "may have small letters, digits and . _ @ - only, at most 64, and starts with a letter or a digit",
-    KEY: "may have printable ASCII characters only, and no space at either end",
+    USER: "can have at most 64 lower-case letters, digits and . _ @ -, and must start with a letter or digit",
+    KEY: "can have printable ASCII characters only, and no space at either end",
 }

@@ -38,25 +38,25 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "forbidden": (403, "Not allowed"),
     "csrf_failed": (403, "Request from another site"),
     "not_found": (404, "Not found"),
-    "method_not_allowed": (405, "Not possible here"),
+    "method_not_allowed": (405, "Method not allowed"),
     "conflict": (409, "Conflict"),
-    "wrong_state": (409, "The job is not in a state for this"),
+    "wrong_state": (409, "Not possible in the job's state"),
     "files_missing": (409, "Files that the job needs are gone"),
-    "key_reused": (409, "The Idempotency-Key was used for another request"),
+    "key_reused": (409, "Idempotency-Key already used for another request"),
     "name_taken": (409, "The name is taken"),
-    "last_admin": (409, "The last admin cannot go"),
+    "last_admin": (409, "The last admin must remain"),
     "version_mismatch": (412, "It has changed since it was read"),
     "too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "Unsupported content type"),
-    "range_not_satisfiable": (416, "No such part"),
-    "invalid": (422, "The request cannot be carried out"),
+    "range_not_satisfiable": (416, "No such range"),
+    "invalid": (422, "Invalid request"),
     "too_many": (429, "A limit is reached"),
     "limit_reached": (429, "Your limit is reached"),
     "rate_limited": (429, "Too many requests"),
-    "internal": (500, "Something went wrong on our side"),
+    "internal": (500, "Internal error"),
     "not_ready": (503, "The service is not ready"),
     "busy": (503, "The service is busy"),
-    "database_away": (503, "The database cannot be reached"),
+    "database_away": (503, "The database does not answer"),
     "no_space": (507, "The disk is full"),
 }
 _BY_STATUS = {status: code for code, (status, _) in reversed(list(_CODES.items()))}  # the first of each
@@ -74,10 +74,10 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    instance: str = Field(description="the path that was asked for")
-    code: str = Field(description="for programs: stays the same when texts change", examples=["invalid"])
-    request_id: str = Field(description="the log of the service has it too")
-    errors: list[FieldFault] | None = Field(default=None, description="each field that is wrong, where fields are")
+    instance: str = Field(description="the requested path")
+    code: str = Field(description="for programs: does not change when texts do", examples=["invalid"])
+    request_id: str = Field(description="also in the service's log")
+    errors: list[FieldFault] | None = Field(default=None, description="each wrong field, if any")
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -193,7 +193,7 @@ def _by_framework(request: Request, error: Exception) -> Response:
         detail = f"there is nothing at {request.url.path}"
     if code == "method_not_allowed":
         headers["Allow"] = ", ".join(_allowed(request))
-        detail = f"{request.method} is not possible at {request.url.path}; {headers['Allow']} is"
+        detail = f"{request.method} is not allowed at {request.url.path}, only {headers['Allow']}"
     return problem(request.scope, code, detail, headers=headers)
 
 
@@ -208,6 +208,6 @@ def _allowed(request: Request) -> list[str]:
 
 
 def _database_away(request: Request, error: Exception) -> Response:
-    _log.error("the database cannot be reached: %s", error)
+    _log.error("the database does not answer: %s", error)
     detail = "the database did not answer; nothing was changed, try again in a moment"
     return problem(request.scope, "database_away", detail, headers={"Retry-After": "5"})

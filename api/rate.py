@@ -31,7 +31,7 @@ class Rate:
             now = self._clock()
             full_at = max(self._full_at.get(key, now), now) + each
             if full_at - now > 60.0 + 1e-6:
-                raise TooFast(f"{self._per_minute} {what} a minute are the limit: wait a little", full_at - now - 60.0)
+                raise TooFast(f"the limit is {self._per_minute} {what} a minute: wait a little", full_at - now - 60.0)
             if len(self._full_at) >= _MOST_KEYS:
                 self._full_at = {other: at for other, at in self._full_at.items() if at > now}
             self._full_at[key] = full_at

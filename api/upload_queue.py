@@ -47,9 +47,12 @@ class UploadQueue:
 
     def _check(self, user_id: int) -> None:
         if self._held[user_id] >= MOST_OF_ONE:
-            raise Busy(f"{MOST_OF_ONE} of your archives are being checked: send more when they are done", _RETRY_S)
+            raise Busy(
+                f"{MOST_OF_ONE} of your archives are being checked, which is the limit: send more when they are done",
+                _RETRY_S,
+            )
         if self._held.total() >= MOST:
-            raise Busy(f"{MOST} archives are being checked or wait for it: try again later", _RETRY_S)
+            raise Busy(f"{MOST} archives are being checked or waiting: try again later", _RETRY_S)
 
     def _release(self, user_id: int) -> None:
         with self._lock:

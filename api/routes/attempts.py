@@ -40,7 +40,7 @@ def show_diff(
         Query(description="`submitted`: every field that is not as in the `pipeline_config` that was sent"),
     ] = "previous",
 ) -> Any:
-    """What changed from the attempt before (for the first: from what was asked for), field by field, and why."""
+    """The changes since the previous attempt (for the first: since the request), field by field, with reasons."""
     if against == "submitted":
         return diffs.show_diff_to_submitted(here.store, caller, job_id, number)
     return diffs.show_diff(here.store, caller, job_id, number)
@@ -51,10 +51,10 @@ def show_metrics(
     job_id: JobId,
     here: Here,
     caller: Caller,
-    names: Annotated[list[str] | None, Query(max_length=50, description="repeat it for several; none: all")] = None,
+    names: Annotated[list[str] | None, Query(max_length=50, description="repeat it for several; default: all")] = None,
     max_points: Annotated[int, Query(ge=1, le=5000, description="of each series")] = 500,
-    from_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="a part of them: from here")] = None,
-    to_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="… to here")] = None,
+    from_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="only from this step on")] = None,
+    to_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="only up to this step")] = None,
 ) -> Any:
     """Series over steps. A long one is thinned: each range of steps keeps its lowest, highest and mean value."""
     return queries.show_metrics(here.store, caller, job_id, names or [], max_points, from_step, to_step)

@@ -32,7 +32,7 @@ _RETRY = b"retry: 2000\n\n"
 _STILL_HERE = b": still here\n\n"
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events; each has a kind and JSON, and a number where it is kept",
+        "description": "Events: each has a kind and JSON data, and a number if it is stored",
         "content": {
             "text/event-stream": {
                 "itemSchema": {
@@ -51,7 +51,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 _SEEN: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
 LastEventId = Annotated[
     Annotated[int, Field(ge=0, le=LARGEST_ID)] | SkipJsonSchema[None],
-    Header(description="the last one seen: those after it are sent"),
+    Header(description="the last event you have seen; later ones are sent"),
 ]
 
 
@@ -61,12 +61,12 @@ async def follow_all(
     caller: Caller,
     last_event_id: LastEventId = None,
     since: Annotated[
-        int | None, Query(ge=0, le=LARGEST_ID, description="as Last-Event-ID, which goes before it")
+        int | None, Query(ge=0, le=LARGEST_ID, description="same as Last-Event-ID, which takes precedence")
     ] = None,
 ) -> EventStream:
-    """What happens to all jobs that you may see, their progress, the queue and the devices.
+    """Events of all jobs that you can see, with their progress, the queue and the devices.
 
-    It starts now, with `hello`, or after the event that you have seen last.
+    It starts now, with `hello`, or after the last event you have seen.
     """
     broadcaster: Broadcaster = request.app.state.broadcaster
     member = await broadcaster.join(caller)
@@ -107,9 +107,9 @@ async def follow(
     caller: Caller,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """What has happened, then what happens, until the job has ended. Reconnecting with Last-Event-ID misses nothing.
+    """Past events, then new ones until the job ends. Reconnect with Last-Event-ID to miss nothing.
 
-    Where the job has ended and you have seen it all, 204 tells EventSource not to come again.
+    If the job has ended and you have seen every event, the answer is 204: EventSource then stops.
     """
     broadcaster: Broadcaster = request.app.state.broadcaster
     seen = last_event_id or 0

@@ -26,7 +26,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
 
 _PART: dict[int | str, dict[str, Any]] = {
     206: {
-        "description": "The part that `Range` asked for",
+        "description": "The range that was requested",
         "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _KINDS},
     },
     **documented(416),
@@ -42,12 +42,13 @@ def read_log(
     attempt: Attempt = None,
     tail: Annotated[int | None, Query(ge=1, le=10_000, description="only the last lines")] = None,
     q: Annotated[
-        str | None, Query(min_length=1, max_length=200, description="only lines that hold this, in any case")
+        str | None,
+        Query(min_length=1, max_length=200, description="only lines that contain this; case does not matter"),
     ] = None,
 ) -> Response:
-    """What the trainer printed. Without `tail` and `q`: all of it, as a file to be saved.
+    """The output of the trainer. Without `tail` and `q`: all of it, as a file to download.
 
-    `Downshift-Cut: true` says that the beginning was not looked at, because the log is too long.
+    `Downshift-Cut: true`: the log is too long, and its beginning was not searched.
     """
     if q is not None:
         return _excerpt(logs.search_log(here.store, here.settings, caller, job_id, attempt, q, tail or _MATCHES))
@@ -88,21 +89,22 @@ def search_log(
     job_id: JobId,
     here: Here,
     caller: Caller,
-    q: Annotated[str, Query(min_length=1, max_length=200, description="a text, in any case")],
+    q: Annotated[str, Query(min_length=1, max_length=200, description="a text; case does not matter")],
     attempt: Attempt = None,
     after: Annotated[
-        int | None, Query(ge=0, le=LARGEST_ID, description="the next ones behind this line; goes before `before`")
+        int | None,
+        Query(ge=0, le=LARGEST_ID, description="the next matches after this line; takes precedence over `before`"),
     ] = None,
-    before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="the last ones before this line")] = None,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="the last matches before this line")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Any:
-    """Lines that hold a text, with their numbers, in the log's order. Without `after` and `before`: the last ones."""
+    """Lines that contain a text, with their numbers, in log order. Without `after` and `before`: the last ones."""
     return logs.find_lines(here.store, here.settings, caller, job_id, attempt, q, after, before, limit)
 
 
 @router.get("/logs/error", response_model=LogTrouble)
 def show_trouble(job_id: JobId, here: Here, caller: Caller, attempt: Attempt = None) -> Any:
-    """The lines that tell why the attempt ended: where to jump to."""
+    """The lines that tell why the attempt ended."""
     return logs.find_trouble(here.store, here.settings, caller, job_id, attempt)
 
 
@@ -115,7 +117,7 @@ def _excerpt(excerpt: Excerpt) -> PlainTextResponse:
 
 @router.get("/artifacts", response_model=Artifacts)
 def list_artifacts(job_id: JobId, here: Here, caller: Caller) -> Any:
-    """The files that the job gives away. `export.tar.gz` is the exported model in one piece."""
+    """The files of the job to download. `export.tar.gz` is the whole exported model."""
     return artifacts.list_artifacts(here.store, here.settings, caller, job_id)
 
 

@@ -19,7 +19,7 @@ async def is_alive() -> Any:  # on no thread: those may all be busy
 
 @router.get("/readyz", response_model=Ready, responses=documented(503))
 def is_ready(request: Request, here: Here) -> Any:
-    """The database answers and has the newest tables. The broker is only told about: jobs start without it."""
+    """Ready: the database answers and its tables are up to date. The broker is only reported: jobs start without it."""
     found = readiness(here.store, here.settings)
     if found.is_ready:
         return {"status": "ready", "broker": "answers" if found.broker else "away"}

@@ -22,7 +22,7 @@ _CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
 def submit(
     body: SubmitBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Submit a job. It is checked and planned at once; nothing is accepted that is known not to work.
+    """Submit a job. It is checked and planned at once, and refused if it cannot work.
 
     A job that no known device can hold is refused too, unless it says `"device": {"wait": true}`.
     """
@@ -32,7 +32,7 @@ def submit(
 
 @router.post("/estimate", response_model=Estimate)
 def estimate_job(body: SubmitBody, here: Here, caller: Caller) -> Any:
-    """What submitting the same would come to: the plan, the memory it should need, and what would follow. No job."""
+    """What submitting this would give: the plan, its predicted memory, and what it can fall back to. Creates no job."""
     return estimate.estimate(here.store, here.settings, caller, body.as_request())
 
 
@@ -44,9 +44,9 @@ def list_jobs(
     owner: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL)] = None,
     q: Annotated[str | None, Query(max_length=128, pattern=patterns.NO_NUL, description="a part of the name")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
 ) -> Any:
-    """Newest first. Jobs that arrive while you turn pages shift nothing."""
+    """Newest first. New jobs do not shift the pages that you are reading."""
     page = queries.list_jobs(
         here.store,
         here.settings,
@@ -73,7 +73,7 @@ def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[
 
 @router.get("/jobs/{job_id}/request", response_model=dict[str, Any], responses=documented(404))
 def show_request(job_id: JobId, here: Here, caller: Caller) -> Any:
-    """What was submitted, as it was: to be sent again, or changed first."""
+    """The request as it was submitted: to send again, changed or not."""
     return queries.show_request(here.store, caller, job_id)
 
 
@@ -86,7 +86,7 @@ def edit_job(
     caller: Caller,
     if_match: IfMatch = None,
 ) -> Any:
-    """Change name, notes or priority. With `If-Match`, only if nobody has changed the job since you read it."""
+    """Change name, notes or priority. With `If-Match`, only if the job has not changed since you read it."""
     lifecycle.edit(here.store, caller, job_id, body.as_request(), etags.read(if_match))
     return _shown(here, caller, job_id, response)
 
@@ -95,7 +95,7 @@ def edit_job(
 def cancel_job(
     job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """One that waits is cancelled at once, one that runs as soon as it has been stopped."""
+    """Cancel a job: a waiting one at once, a running one as soon as it has stopped."""
     say_replayed(lifecycle.cancel(here.store, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
@@ -104,7 +104,7 @@ def cancel_job(
 def pause_job(
     job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """It keeps its checkpoint and gives its device back."""
+    """Pause a job: it keeps its checkpoint and frees its device."""
     say_replayed(lifecycle.pause(here.store, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
@@ -133,9 +133,9 @@ def clone_job(
     body: CloneBody | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
-    """A new job with the same request, but for what the body says.
+    """Submit the same request again as a new job, with the changes in the body.
 
-    A priority that only an admin may give is not copied by others.
+    A priority above 0 is copied for admins only.
     """
     changes = body.as_request() if body else {}
     submitted = lifecycle.clone(here.store, here.settings, caller, job_id, changes, idempotency_key)

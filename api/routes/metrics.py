@@ -45,7 +45,7 @@ def _families(found: Figures) -> Iterable[Family]:
     yield Family.of(
         "downshift_queue_oldest_seconds",
         "gauge",
-        "How long the job has waited that waits longest; 0: none waits.",
+        "Waiting time of the job that has waited longest; 0: no job waits.",
         [({}, found.oldest_wait_s)],
     )
     yield Family.of(
@@ -57,24 +57,24 @@ def _families(found: Figures) -> Iterable[Family]:
     yield Family.of(
         "downshift_predictions_compared",
         "gauge",
-        "How many attempts those quantiles are of.",
+        "Number of attempts in those quantiles.",
         [({}, len(found.prediction_errors))],
     )
     yield Family.of(
         "downshift_webhook_deliveries_waiting",
         "gauge",
-        "Messages to webhooks that are to be sent, or sent again.",
+        "Webhook messages waiting to be sent or retried.",
         [({}, found.deliveries)],
     )
     for name, help, value in (
         ("memory_total_bytes", "Memory of a device.", lambda device: device.total_bytes),
         ("memory_free_bytes", "Memory of a device that is free.", lambda device: device.use.free),
-        ("memory_ours_bytes", "Memory of a device that a job of ours holds.", lambda device: device.use.ours),
-        ("memory_others_bytes", "Memory of a device that somebody else holds.", lambda device: device.use.others),
-        ("utilisation_percent", "How busy a device is.", lambda device: device.utilisation),
-        ("temperature_celsius", "How warm a device is.", lambda device: device.temperature),
-        ("usable", "1: seen lately, and nothing is wrong with it.", lambda device: int(device.is_usable)),
-        ("leased", "1: a job of ours runs on it.", lambda device: int(device.is_leased)),
+        ("memory_ours_bytes", "Memory of a device that a Downshift job holds.", lambda device: device.use.ours),
+        ("memory_others_bytes", "Memory of a device that other processes hold.", lambda device: device.use.others),
+        ("utilisation_percent", "Utilisation of a device.", lambda device: device.utilisation),
+        ("temperature_celsius", "Temperature of a device.", lambda device: device.temperature),
+        ("usable", "1: seen recently and without problems.", lambda device: int(device.is_usable)),
+        ("leased", "1: a Downshift job runs on it.", lambda device: int(device.is_leased)),
     ):
         yield Family.of(
             f"downshift_device_{name}",

@@ -19,9 +19,9 @@ router = APIRouter(tags=["sessions"])
 
 @router.post("/session", status_code=204, response_class=Response, responses=documented(429))
 def log_in(body: LoginBody, request: Request, here: Here) -> Response:
-    """With a name and a password, or with a token. The cookie that is set stands for you from then on.
+    """Log in with a name and a password, or with a token. The answer sets a session cookie.
 
-    What changes something then needs the header `X-CSRF-Token` as well, with the value of `csrf` in `GET /v1/whoami`.
+    Requests with the cookie that change something also need the header `X-CSRF-Token`: `csrf` of `GET /v1/whoami`.
     """
     here.logins.take(address_of(request), body.user)
     browser = browser_of(request)
@@ -45,7 +45,7 @@ def _end_the_one_before(request: Request, here: Here) -> None:
 
 @router.delete("/session", status_code=204, response_class=Response)
 def log_out(request: Request, here: Here, caller: Caller) -> Response:
-    """The session ends, and its cookie goes. With a token nothing happens."""
+    """Log out: the session ends and its cookie is removed. With a token nothing happens."""
     sessions.log_out(here.store, caller)
     response = Response(status_code=204)
     cookies.clear(response, request, here.settings)

@@ -61,8 +61,8 @@ async def add_dataset(
 ) -> Any:
     """Add a dataset: the body is a tar, gzipped or not, of TFRecord files and one label map (`*.pbtxt`).
 
-    Files whose names begin with `val` are for validation; without them, `validation_share` puts a part of the others
-    aside. Every record is checked first.
+    Files whose names begin with `val` are for validation; without them, `validation_share` holds back a part of the
+    others. Every record is checked first.
     """
 
     def add(desk: Desk, upload: Upload) -> Done:
@@ -101,7 +101,7 @@ async def _received(request: Request, here: Here, place: pathlib.Path) -> Upload
                     await run_in_threadpool(write)
                     await run_in_threadpool(uploads.require_space, here.settings, 0)
         except ClientDisconnect:
-            raise HTTPException(400, "the body broke off") from None
+            raise HTTPException(400, "the upload was cut off") from None
         await run_in_threadpool(write)
     return Upload(place, digest.hexdigest())
 
@@ -113,7 +113,7 @@ def show_dataset(name: Annotated[str, Path(max_length=64, examples=["shapes"])],
 
 @router.get("/checkpoints", response_model=Checkpoints)
 def list_checkpoints(here: Here, caller: Caller) -> Any:
-    """What training can start from."""
+    """The checkpoints that training can start from."""
     return {"items": materials.list_checkpoints(here.settings)}
 
 
@@ -127,7 +127,7 @@ async def add_checkpoint(
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
     """Add a checkpoint to start training from: a tar, gzipped or not, with one TensorFlow checkpoint (`ckpt-….index`
-    and its data) somewhere in it. The archives of the Object Detection API's model zoo will do as they are."""
+    and its data) somewhere in it. The archives of the Object Detection API's model zoo can be sent as they are."""
 
     def add(desk: Desk, upload: Upload) -> Done:
         return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
@@ -156,7 +156,7 @@ def show_history(
     hours: Annotated[int, Query(ge=1, le=device_history.KEPT_HOURS)] = 6,
     max_points: Annotated[int, Query(ge=10, le=5000)] = 500,
 ) -> Any:
-    """What a device was like in the last hours; its id is `host/key`. A day is kept: a moment every 20 seconds,
+    """The use of a device in the last hours; its id is `host/key`. One day is kept: a sample every 20 seconds,
     and the peak of each attempt at its end."""
     return device_history.show(here.store, caller, f"{host}/{key}", hours, max_points)
 

@@ -19,7 +19,7 @@ TokenId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 @router.get("/tokens", response_model=Tokens)
 def list_tokens(here: Here, caller: Caller) -> Any:
-    """Your own; everybody's where you are an admin."""
+    """Your own tokens; for admins, all tokens."""
     return {"items": tokens.every(here.store, caller)}
 
 
@@ -27,7 +27,7 @@ def list_tokens(here: Here, caller: Caller) -> Any:
 def create_token(
     body: TokenBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """A new token, which can do no more and live no longer than the one it is made with. It is shown this once."""
+    """Create a token. It cannot have more rights or expire later than the one used here. It is shown only this once."""
     made = tokens.create(
         here.store,
         caller,
@@ -42,11 +42,11 @@ def create_token(
 
 @router.get("/tokens/{token_id}", response_model=Token, responses=documented(404))
 def show_token(token_id: TokenId, here: Here, caller: Caller) -> Any:
-    """Without the token itself, which nobody can have again."""
+    """One token, without its secret, which is never shown again."""
     return tokens.show(here.store, caller, token_id)
 
 
 @router.delete("/tokens/{token_id}", status_code=204, responses=documented(404))
 def revoke_token(token_id: TokenId, here: Here, caller: Caller) -> None:
-    """From now on it is not valid. A second time changes nothing."""
+    """Revoke a token. Revoking it again changes nothing."""
     tokens.revoke(here.store, caller, token_id)

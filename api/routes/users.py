@@ -21,7 +21,7 @@ UserName = Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=
 
 @router.get("/users", response_model=Users)
 def list_users(here: Here, caller: Caller) -> Any:
-    """Everybody, by name; for admins."""
+    """All accounts, by name; for admins."""
     return {"items": directory.every(here.store, here.settings, caller)}
 
 
@@ -29,7 +29,7 @@ def list_users(here: Here, caller: Caller) -> Any:
 def create_user(
     body: UserBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """A new account; for admins. Without a password its owner gets in with a token only."""
+    """Create an account; for admins. Without a password its owner can only use a token."""
     limits = Limits(**body.limits.as_request()) if body.limits else Limits()
     made = directory.create(
         here.store, here.settings, caller, body.name, Role(body.role), body.password, limits, idempotency_key
@@ -47,10 +47,9 @@ def show_user(name: UserName, response: Response, here: Here, caller: Caller) ->
 def change_user(
     name: UserName, body: UserChangeBody, response: Response, here: Here, caller: Caller, if_match: IfMatch = None
 ) -> Any:
-    """Change role, password or limits, disable somebody or take that back; for admins.
+    """Change role, password or limits, or disable or enable an account; for admins.
 
-    A new password and being disabled end every session of the user. Tokens of one who is disabled are not valid
-    meanwhile.
+    A new password ends all sessions of the user, and so does disabling. Tokens of a disabled user are not valid.
     """
     directory.change(here.store, caller, name, body.as_request(), etags.read(if_match))
     return _shown(here, caller, name, response)
@@ -75,7 +74,7 @@ def read_audit(
     here: Here,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the page before")] = None,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
     user: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="who did it")] = None,
     kind: Annotated[
         Literal["checkpoint", "dataset", "job", "login", "session", "token", "user", "webhook"] | None,

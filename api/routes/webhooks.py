@@ -19,7 +19,7 @@ WebhookId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 @router.get("/webhooks", response_model=Webhooks)
 def list_webhooks(here: Here, caller: Caller) -> Any:
-    """Your own."""
+    """Your own webhooks."""
     return {"items": webhooks.every(here.store, caller)}
 
 
@@ -27,7 +27,7 @@ def list_webhooks(here: Here, caller: Caller) -> Any:
 def create_webhook(
     body: WebhookBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Messages are signed after the Standard Webhooks specification. The secret for that is shown this once."""
+    """Create a webhook. Messages are signed as Standard Webhooks specifies; the secret is shown only this once."""
     made = webhooks.create(here.store, here.settings, caller, body.url, body.kinds, idempotency_key)
     response.headers["ETag"] = etags.write(made.body["version"])
     return {**created(made, response), "secret": made.secret}
@@ -49,14 +49,14 @@ def edit_webhook(
     caller: Caller,
     if_match: IfMatch = None,
 ) -> Any:
-    """Change where it leads, what it is told, or whether. With `If-Match`, only if nobody has changed it meanwhile."""
+    """Change its address or its events, or disable it. With `If-Match`, only if it has not changed meanwhile."""
     webhooks.update(here.store, here.settings, caller, webhook_id, body.as_request(), etags.read(if_match))
     return show_webhook(webhook_id, response, here, caller)
 
 
 @router.delete("/webhooks/{webhook_id}", status_code=204, responses=documented(404, 412))
 def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller, if_match: IfMatch = None) -> None:
-    """With all that was to be sent to it. With `If-Match`, only if nobody has changed it meanwhile."""
+    """Delete a webhook and its unsent messages. With `If-Match`, only if it has not changed meanwhile."""
     webhooks.remove(here.store, caller, webhook_id, etags.read(if_match))
 
 
@@ -64,7 +64,7 @@ def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller, if_match: 
 def test_webhook(
     webhook_id: WebhookId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Have a message sent that says nothing; what came of it is among the deliveries."""
+    """Send a test message; its result is in the deliveries."""
     return created(webhooks.test(here.store, caller, webhook_id, idempotency_key), response)
 
 
@@ -72,5 +72,5 @@ def test_webhook(
 def list_deliveries(
     webhook_id: WebhookId, here: Here, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> Any:
-    """What was sent and what came of it, the newest first; for 30 days."""
+    """Messages and their results, newest first; kept for 30 days."""
     return {"items": webhooks.list_deliveries(here.store, caller, webhook_id, limit)}

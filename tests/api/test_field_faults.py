@@ -65,7 +65,7 @@ def test_a_pattern_is_explained_and_not_printed() -> None:
     found = faults(SubmitBody, {"dataset": "my data", "model": "x"})
     assert found == {"dataset": patterns.EXPLAINED[patterns.NAME]}
     assert "http" in faults(WebhookBody, {"url": "ftp://there"})["url"]
-    assert "small letters" in faults(UserBody, {"name": "Ann A"})["name"]
+    assert "lower-case letters" in faults(UserBody, {"name": "Ann A"})["name"]
 
 
 def test_every_pattern_of_the_api_is_explained(service: Service) -> None:

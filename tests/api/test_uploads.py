@@ -75,7 +75,7 @@ def test_a_dataset_that_is_sent_can_be_trained_on(
 def test_a_share_can_be_put_aside(service: Service, records: dict[str, bytes]) -> None:
     files = {name: data for name, data in records.items() if "val" not in name}
     refused = expect_problem(send(service, "/v1/datasets?name=mine", tarred(files)), 422, "invalid")
-    assert "begin with val, or put a share of the training images aside (validation_share=0.1)" in refused["detail"]
+    assert "with val, or hold back a share of the training images (validation_share=0.1)" in refused["detail"]
     made = send(service, "/v1/datasets?name=mine&validation_share=0.25", tarred(files)).json()
     assert (made["images"], made["validation_images"]) == (3, 1)
 
@@ -94,7 +94,7 @@ def test_what_is_wrong_is_told_without_our_paths_and_nothing_is_added(
     assert "0 label maps" in problem["detail"]
     labels = {name: data for name, data in records.items() if name.endswith(".pbtxt")}
     problem = expect_problem(send(service, "/v1/datasets?name=mine", tarred(labels)), 422, "invalid")
-    assert "has no TFRecord files to train on" in problem["detail"]
+    assert "has no training files" in problem["detail"]
     problem = expect_problem(send(service, "/v1/datasets?name=mine", b"no archive"), 422, "invalid")
     assert "cannot be read as a tar" in problem["detail"]
     expect_problem(service.get("/v1/datasets/mine"), 404)
@@ -128,7 +128,7 @@ def test_an_archive_is_no_larger_than_the_setting(service: Service, records: dic
     padded = tarred({**records, "mine/train-more": bytes(2**20)})
     for content in (padded, iter([padded])):  # with its size ahead, and without
         problem = expect_problem(send(service, "/v1/datasets?name=mine", content), 413, "too_large")
-        assert problem["detail"] == "an archive has at most 1 MB here"
+        assert problem["detail"] == "the limit for an archive is 1 MB"
     packed = tarred({**records, "mine/train-more": bytes(2**20)}, "w:gz")
     problem = expect_problem(send(service, "/v1/datasets?name=mine", packed), 422, "invalid")
     assert "more than 1 MB" in problem["detail"]
@@ -158,7 +158,7 @@ def test_a_small_archive_that_holds_much_leaves_training_its_disk(
     assert send(service, "/v1/datasets?name=mine", tarred(records)).status_code == 201
     packed = tarred({**records, "mine/train-more": bytes(2**20)}, "w:gz")
     problem = expect_problem(send(service, "/v1/datasets?name=more", packed), 507, "no_space")
-    assert "are kept for training" in problem["detail"]
+    assert "are reserved for training" in problem["detail"]
     assert left_over(service) == []
 
 

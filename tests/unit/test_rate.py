@@ -26,7 +26,7 @@ def test_a_bucket_is_emptied_at_once_and_fills_steadily() -> None:
     clock = Clock()
     rate = Rate(10, clock)
     assert taken(rate) == 10
-    with pytest.raises(TooFast, match="10 requests a minute are the limit") as refused:
+    with pytest.raises(TooFast, match="the limit is 10 requests a minute") as refused:
         rate.take("a")
     assert refused.value.retry_after_s == pytest.approx(6.0)
     clock.now += 6.0
