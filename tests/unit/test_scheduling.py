@@ -350,7 +350,7 @@ def test_a_plan_that_is_known_to_run_out_gets_no_attempt(desk: Desk) -> None:
     measure(desk, job_id, desk.job(job_id).plan, peak=10 * GB, complete=False)
     assert desk.claim() is None
     assert desk.job(job_id).state == State.FAILED
-    assert "nothing of it may be changed" in (desk.job(job_id).reason or "")
+    assert "the policy allows no changes" in (desk.job(job_id).reason or "")
     with pytest.raises(Invalid, match="no device can hold this job"):
         desk.submit(policy=policy)
 
