@@ -389,7 +389,7 @@ def test_what_is_changed_in_a_submitted_config_is_in_the_answer_and_in_the_estim
         assert changes["train_config.fine_tune_checkpoint"]["reason"] == "training starts from random weights"
         assert changes["model.ssd.num_classes"]["before"] == "90"
         assert all(change["reason"] and change["group"] for change in changes.values())
-        assert "fields differ" in answer.json()["summary"]
+        assert "fields of your pipeline.config changed" in answer.json()["summary"]
     assert service.post("/v1/jobs", json=BODY).json()["config_changes"] == []
 
 
