@@ -148,7 +148,7 @@ def test_a_trusted_proxy_is_believed_and_what_its_client_made_up_is_not(service:
         entered = _log_in(client, "192.0.2.3", token=service.tokens["anna"])
         assert "secure" in entered.headers["set-cookie"].lower()
     assert _addresses(log) == {"192.0.2.1", "192.0.2.2", "192.0.2.3"}
-    assert "a log-in as 'anna' from 192.0.2.2 was refused" in log.read_text()
+    assert "wrong password for user anna, from 192.0.2.2" in log.read_text()
     assert _last_log_in(service)["address"] == "192.0.2.3"
 
 

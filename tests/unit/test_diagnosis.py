@@ -62,7 +62,7 @@ def test_how_it_ended_is_named() -> None:
     assert how_it_ended(137) == how_it_ended(-9) == "by SIGKILL"
     assert how_it_ended(3) == "with exit status 3"
     assert how_it_ended(-64) == "by SIGRTMAX"
-    assert how_it_ended(None) == "unseen"
+    assert how_it_ended(None) == "with an unknown exit status"
 
 
 def test_without_an_exit_status_a_failure_that_was_not_survived_still_counts() -> None:
