@@ -210,7 +210,7 @@ def test_who_may_not_submit_is_offered_no_way_to_and_told_so_by_the_form(service
     expect(page.get_by_role("dialog")).to_contain_text("go to jobs")
     expect(page.get_by_role("dialog")).not_to_contain_text("new job")
     page.goto("/jobs/new")
-    expect(page.get_by_role("main")).to_contain_text("As a viewer you see jobs")
+    expect(page.get_by_role("main")).to_contain_text("Viewers can only read")
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)
 
 
@@ -226,7 +226,7 @@ def test_a_session_of_a_token_that_may_only_read_is_offered_nothing_that_fails(s
     expect(page.locator("#me .name")).to_have_text("admin")
     expect(page.locator("#cancel")).to_be_hidden()
     page.goto("/jobs/new")
-    expect(page.get_by_role("main")).to_contain_text("a token that may only read")
+    expect(page.get_by_role("main")).to_contain_text("a read-only token")
 
 
 def test_the_menu_says_who_is_here_and_the_theme_button_what_it_shows(service: Service, open_tab: Tab) -> None:
