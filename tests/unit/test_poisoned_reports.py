@@ -134,7 +134,7 @@ def test_an_end_that_cannot_be_taken_in_whole_is_taken_in_by_its_exit_status(
         claim = desk.claimed()
         desk.folder(claim)
 
-        def fail(*_: Any) -> None:
+        def fail(*_: Any, **__: Any) -> None:
             raise OverflowError("a number that nobody has foreseen")
 
         with monkeypatch.context() as patched:
