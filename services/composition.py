@@ -9,7 +9,7 @@ from services.domain.pipeline_config import Config
 from services.domain.plans import Plan
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["checkpoint_path", "compose", "with_dataset"]
+__all__ = ["checkpoint_names", "checkpoint_path", "compose", "with_dataset"]
 
 
 def compose(
@@ -65,9 +65,14 @@ def with_dataset(
     return pipeline_config.set_input_readers(config, bounded(sizes, adjustments), evaluated)
 
 
+def checkpoint_names(root: Path) -> list[str]:
+    folders = sorted(folder.name for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
+    return [name for name in folders if not name.startswith(".")]
+
+
 def checkpoint_path(root: Path, name: str) -> Path | None:
     """The newest checkpoint in the folder `name` below `root`, as TensorFlow names it (without .index)."""
-    if not name or Path(name).name != name or name.startswith("."):
+    if name not in checkpoint_names(root):  # whatever the name is made of, it names no other path
         return None
     indexes = sorted((root / name).glob("*.index"), key=lambda file: file.stat().st_mtime)
     return indexes[-1].with_suffix("") if indexes else None

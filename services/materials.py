@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from services.composition import checkpoint_path
+from services.composition import checkpoint_names, checkpoint_path
 from services.datasets import library
 from services.datasets.dataset import MANIFEST_FILE, Dataset
 from services.domain import catalogue, checkpoint_fit, checkpoint_index
@@ -68,16 +68,14 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
 
 def list_checkpoints(settings: Settings) -> list[dict[str, Any]]:
     root = settings.checkpoints_dir
-    folders = sorted(folder.name for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
-    return [_checkpoint(root, name) for name in folders if not name.startswith(".")]
+    return [_checkpoint(root, name) for name in checkpoint_names(root)]
 
 
 def show_checkpoint(settings: Settings, name: str) -> dict[str, Any]:
     """Raises NotFound."""
-    found = [checkpoint for checkpoint in list_checkpoints(settings) if checkpoint["name"] == name]
-    if not found:
+    if name not in checkpoint_names(settings.checkpoints_dir):
         raise NotFound(f"there is no checkpoint called {name!r}")
-    return found[0]
+    return _checkpoint(settings.checkpoints_dir, name)
 
 
 def _checkpoint(root: Path, name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from services.domain.pipeline_config import Config, ConfigError
 from services.domain.pipeline_config.problems import clipped
 from services.domain.plans import Plan, PlanError
 from services.domain.policy import Policy, PolicyError
+from services.domain.suggestions import close_names, shortened
 from services.domain.tfrecord import DatasetError
 from services.errors import Fault, Invalid
 from services.settings import Settings
@@ -46,7 +47,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     with _noting(faults):
         policy = Policy.from_dict(request.get("policy") or {})
     if request.get("checkpoint") and not composition.checkpoint_path(settings.checkpoints_dir, request["checkpoint"]):
-        faults.append(Fault("checkpoint", f"there is no checkpoint called {request['checkpoint']!r}"))
+        faults.append(_no_checkpoint(settings, request["checkpoint"]))
     if not request.get("model") and not request.get("pipeline_config"):
         faults.append(Fault("model", "is missing: name one, or send a pipeline_config"))
     if faults:
@@ -67,6 +68,15 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
     device = request.get("device") or {}
     min_memory = int(device.get("min_memory_mb") or 0) * _MB
     return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory, bool(device.get("wait")))
+
+
+def _no_checkpoint(settings: Settings, name: str) -> Fault:
+    known = composition.checkpoint_names(settings.checkpoints_dir)
+    if name in known:
+        return Fault("checkpoint", f"{name!r} has no .index file: upload it again with POST /v1/checkpoints")
+    close = close_names(name, known)
+    hint = f"did you mean {close[0]}?" if close else "upload one with POST /v1/checkpoints"
+    return Fault("checkpoint", f"there is no checkpoint called {shortened(name)!r}; {hint}")
 
 
 def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked: Plan) -> Iterator[Fault]:

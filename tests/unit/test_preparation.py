@@ -183,3 +183,8 @@ def test_a_checkpoint_that_is_there_may_be_named(settings: Settings, tmp_path: P
     (home / "checkpoints" / "coco" / "ckpt-1.index").write_bytes(b"no index at all")
     with pytest.raises(Invalid, match="its index cannot be read"):
         prepared(there, checkpoint="coco")
+    with pytest.raises(Invalid, match=r"no checkpoint called 'cocoa'; did you mean coco\?"):
+        prepared(there, checkpoint="cocoa")
+    (home / "checkpoints" / "coco" / "ckpt-1.index").unlink()
+    with pytest.raises(Invalid, match=r"'coco' has no \.index file"):
+        prepared(there, checkpoint="coco")
