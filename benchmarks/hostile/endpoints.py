@@ -18,10 +18,12 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from benchmarks.hostile.pipeline_configs import TEXTS
 from benchmarks.hostile.registry import Trial, case
 from services import accounts
 from services.datasets import examples, shapes
 from services.domain import tfrecord
+from services.domain.pipeline_config.text import MAX_TOKENS
 from services.settings import Settings
 from services.store import migrate
 from services.store.engine import Store
@@ -150,6 +152,21 @@ def _() -> Trial:
 @case("POST /v1/estimate", "a pipeline.config of blocks in blocks")
 def _() -> Trial:
     return sending("/v1/estimate", job(pipeline_config="a{" * 131_072))
+
+
+def _add_config(path: str, name: str, tokens: int) -> None:
+    """A text just short enough to be accepted, so that everything is done with it."""
+
+    @case(f"POST {path}", f"a pipeline.config with {name}")
+    def prepare() -> Trial:
+        text = TEXTS[name].filled(tokens)
+        return sending(path, job(pipeline_config=text, checkpoint=None))
+
+
+for path in ("/v1/jobs", "/v1/estimate"):
+    _add_config(path, "a list of numbers", MAX_TOKENS * 6 // 10)  # the service writes the field's name to each
+    _add_config(path, "data_augmentation_options", MAX_TOKENS * 9 // 10)
+    _add_config(path, "a schedule of many steps", MAX_TOKENS * 9 // 10)
 
 
 @case("POST /v1/jobs", "an Idempotency-Key without end")
