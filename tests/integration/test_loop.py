@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.contract import AllocatorStats, AttemptSpec, Reason
+from services.domain.contract import AllocatorStats, AttemptSpec, Phase, Reason
 from services.domain.log_marks import marks_of, shape_of
 from services.domain.log_spellings import Mark
 from tests.trainings import read_events
@@ -36,6 +36,7 @@ class Controlled:
         self.stop_in_step = 0
         self.nan_from = self.ruined_from = STEPS + 1
         self.evaluation_fails: Exception | None = None
+        self.reporter: Reporter | None = None
 
     def __call__(self, iterator: Any) -> list[dict[str, float]]:
         step = self.progress.step + 1
@@ -50,6 +51,8 @@ class Controlled:
 
     def run(self, step: int) -> dict[str, float]:
         self.notes.append(f"evaluate {step}")
+        if self.reporter:
+            self.reporter.phase(Phase.EVALUATING, step=step)
         if self.evaluation_fails:
             raise self.evaluation_fails
         return {}
@@ -72,10 +75,15 @@ def train(folder: Path, controlled: Controlled, **spec: Any) -> None:
     config.train_config.num_steps = STEPS
     settings = AttemptSpec(job_dir=str(folder), architecture="tiny", **spec)
     parts: Any = controlled
-    attempt = Attempt(settings, config, Reporter(folder), parts, controlled.progress, parts.stop)
+    controlled.reporter = Reporter(folder)
+    attempt = Attempt(settings, config, controlled.reporter, parts, controlled.progress, parts.stop)
     attempt.step = attempt.checkpoints = attempt.evaluation = parts
     attempt.iterator = iter(())
     attempt._train()
+
+
+def phases(folder: Path) -> list[str]:
+    return [event["phase"] for event in read_events(folder) if event["kind"] == "phase"]
 
 
 def test_it_saves_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
@@ -140,12 +148,22 @@ def test_training_goes_on_after_an_evaluation_that_failed(tmp_path: Path) -> Non
     assert warnings == ["the evaluation at step 3 failed: ValueError: no such mask"]
 
 
+@pytest.mark.parametrize("failure", [None, ValueError("no such mask")])
+def test_steps_after_an_evaluation_are_training_again(tmp_path: Path, failure: Exception | None) -> None:
+    controlled = Controlled()
+    controlled.evaluation_fails = failure
+    train(tmp_path, controlled, evaluate_every_steps=3)
+
+    assert phases(tmp_path) == ["saving", "training", "evaluating", "training", "saving", "training"]
+
+
 def test_an_evaluation_that_runs_out_of_memory_ends_the_attempt(tmp_path: Path) -> None:
     controlled = Controlled()
     controlled.evaluation_fails = MemoryError()
 
     with pytest.raises(MemoryError):
         train(tmp_path, controlled, evaluate_every_steps=3)
+    assert phases(tmp_path)[-1] == "evaluating"
 
 
 def test_the_log_has_a_line_for_each_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

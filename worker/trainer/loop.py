@@ -189,6 +189,8 @@ class Attempt:
                 raise
             traceback.print_exc()
             self.reporter.warning(f"the evaluation at step {self.progress.step} failed: {ending.message}")
+        # Memory that runs out from here on is a step's: the phase tells the planner which of the two did not fit.
+        self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps)
 
     def _evaluate(self) -> None:
         self.evaluation = self.evaluation or Evaluation(
