@@ -1,6 +1,7 @@
 """Masks are decoded as for training, pasted where the OD API would paste them, and compressed as pycocotools would."""
 
 import io
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,24 @@ def test_a_full_mask_fills_its_box(box: tuple[float, float, float, float]) -> No
     assert (top, left) == (pytest.approx(ymin, abs=1), pytest.approx(xmin, abs=1))
     assert part.shape == (pytest.approx(ymax - ymin + 1, abs=1), pytest.approx(xmax - xmin + 1, abs=1))
     assert part.all()
+
+
+def test_a_large_mask_is_pasted_in_strips_and_comes_out_the_same() -> None:
+    from worker.trainer import masks
+
+    mask, box = np.random.default_rng(2).random((33, 33), np.float32), (0.1, -0.2, 0.9, 1.1)
+    _, rows = masks._samples(box[0], box[2], 1500, 33)
+    _, columns = masks._samples(box[1], box[3], 2000, 33)
+    at_once = masks._between(masks._between(mask, rows).T, columns).T > 0.5
+    tracemalloc.start()
+    try:
+        part, _, _ = masks.paste(mask, box, 1500, 2000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert np.array_equal(part, at_once)
+    assert peak < 4 * part.nbytes
 
 
 @pytest.mark.parametrize("box", [(0.5, 0.5, 0.5, 0.9), (0.9, 0.9, 0.2, 0.95), (1.2, 1.2, 1.4, 1.4)])

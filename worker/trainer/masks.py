@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 from pycocotools import mask as rle
 
+_STRIP = 64  # rows that are pasted at a time: a mask of 12 megapixels would need 276 MB at once
 Box = Sequence[float]  # ymin, xmin, ymax, xmax, as parts of the image's height and width
 
 
@@ -35,7 +36,11 @@ def paste(mask: Any, box: Box, height: int, width: int) -> tuple[Any, int, int]:
     """The part of the image that a mask relative to `box` covers, as the OD API places it, with its top and left."""
     top, rows = _samples(box[0], box[2], height, mask.shape[0])
     left, columns = _samples(box[1], box[3], width, mask.shape[1])
-    return _between(_between(mask, rows).T, columns).T > 0.5, top, left
+    part = np.empty((len(rows), len(columns)), bool)
+    for start in range(0, len(rows), _STRIP):
+        strip = slice(start, start + _STRIP)
+        part[strip] = _between(_between(mask, rows[strip]).T, columns).T > 0.5
+    return part, top, left
 
 
 def _samples(start: float, end: float, pixels: int, cells: int) -> tuple[int, Any]:
