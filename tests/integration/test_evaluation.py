@@ -192,6 +192,20 @@ def test_pascal_metrics_take_no_padding_for_objects(tmp_path: Path, records: Dat
     assert not [name for name in found if name.endswith("/circle")]  # what padding would be taken for
 
 
+def test_forcing_no_resize_leaves_the_model_of_the_attempt_as_it_is(tmp_path: Path, records: Dataset) -> None:
+    configs = []
+
+    def force(config: Any) -> None:
+        config.eval_config.force_no_resize = True
+        configs.append((config, str(config.model)))
+
+    evaluated = Evaluated(tmp_path, records, change=force)
+
+    [(config, model)] = configs
+    assert str(config.model) == model
+    assert evaluated.metrics["DetectionBoxes_Precision/mAP"] == 1.0
+
+
 def test_ten_thousand_categories_are_evaluated_each(tmp_path: Path, dataset: Dataset) -> None:
     from tests.known_detector import write_records
 

@@ -45,6 +45,7 @@ def evaluation(config: Any, model: Any) -> tf.data.Dataset:
     reader.ClearField("sample_from_datasets_weights")  # would draw at random, without an end
     eval_config = copy.deepcopy(config.eval_config)
     eval_config.retain_original_images = False
+    eval_config.force_no_resize = False  # would take the resizer out of `config`, and so out of the export
     examples = _eval_input(eval_config, reader, config.model, model=model, params={"batch_size": 1})
     records = dataset_builder.read_dataset(
         tf.data.TFRecordDataset, reader.tf_record_input_reader.input_path[:], reader
