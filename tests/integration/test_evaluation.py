@@ -192,6 +192,23 @@ def test_pascal_metrics_take_no_padding_for_objects(tmp_path: Path, records: Dat
     assert not [name for name in found if name.endswith("/circle")]  # what padding would be taken for
 
 
+def test_a_mask_of_a_class_that_the_label_map_does_not_have_is_left_out() -> None:
+    from object_detection.protos import eval_pb2
+
+    from worker.trainer import evaluators
+
+    wanted = eval_pb2.EvalConfig(metrics_set=["coco_mask_metrics"])
+    evaluator = evaluators.build(wanted, [{"id": 1, "name": "cat"}, {"id": 3, "name": "dog"}])["coco_mask_metrics"]
+    for category in (1, 2):
+        evaluator.add_truth(0, category, np.ones((8, 8), bool), False)
+        evaluator.add_detection(0, category, 0.9, np.ones((4, 4)), (0.0, 0.0, 1.0, 1.0), (8, 8))
+
+    found = evaluator.evaluate()
+
+    assert found["DetectionMasks_Precision/mAP"] == pytest.approx(1.0)
+    assert [name for name in found if "ByCategory" in name] == ["DetectionMasks_PerformanceByCategory/mAP/cat"]
+
+
 def test_forcing_no_resize_leaves_the_model_of_the_attempt_as_it_is(tmp_path: Path, records: Dataset) -> None:
     configs = []
 

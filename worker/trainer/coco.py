@@ -109,7 +109,7 @@ def _evaluated(iou_type: str, categories: list[int], truths: Annotations, detect
             "annotations": list(truths),
         }
         truth.createIndex()
-        evaluation = COCOeval(truth, truth.loadRes(list(detections)) if detections else COCO(), iou_type)
+        evaluation = COCOeval(truth, truth.loadRes(list(detections)), iou_type)
         evaluation.evaluate()
         evaluation.accumulate()
     return evaluation

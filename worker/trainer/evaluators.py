@@ -1,6 +1,5 @@
 """What computes the metrics that a pipeline.config names: the OD API's evaluators, COCO's two with our figures."""
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,30 +15,22 @@ Categories = Sequence[Mapping[str, Any]]
 
 def build(eval_config: Any, categories: Categories) -> dict[str, Any]:
     """An evaluator for each of the config's metrics, by name; COCO's give figures for each category."""
-    wanted = copy.deepcopy(eval_config)
-    wanted.include_metrics_per_category = True
-    options = eval_util.evaluator_options_from_eval_config(wanted)
-    names = list(wanted.metrics_set) or [eval_util.EVAL_DEFAULT_METRIC]
+    options = eval_util.evaluator_options_from_eval_config(eval_config)
+    names = list(eval_config.metrics_set) or [eval_util.EVAL_DEFAULT_METRIC]
     return {name: _CLASSES[name](list(categories), **options.get(name, {})) for name in names}
 
 
 class BoxEvaluator(coco_evaluation.CocoDetectionEvaluator):
     def evaluate(self) -> dict[str, float]:
-        found = coco.figures(
-            "bbox",
-            self._categories,
-            self._groundtruth_list,
-            self._detection_boxes_list,
-            all_of_each=self._all_metrics_per_category,
-            super_categories=self._super_categories,
-        )
-        return {f"DetectionBoxes_{name}": value for name, value in found.items()}
+        return _figures(self, "bbox", "DetectionBoxes", self._detection_boxes_list)
 
 
 class MaskEvaluator(coco_evaluation.CocoMaskEvaluator):
     """Takes one object at a time: source masks, and detected masks relative to their boxes."""
 
     def add_truth(self, image_id: int, category: int, mask: Any, is_crowd: bool) -> None:
+        if category not in self._category_id_set:
+            return
         compressed = rle.encode(np.asfortranarray(mask, np.uint8))
         self._groundtruth_list.append(
             {
@@ -56,22 +47,27 @@ class MaskEvaluator(coco_evaluation.CocoMaskEvaluator):
     def add_detection(
         self, image_id: int, category: int, score: float, mask: Any, box: masks.Box, size: tuple[int, int]
     ) -> None:
-        if category in self._category_id_set:
-            compressed = masks.compress(*masks.paste(mask, box, *size), *size)
-            self._detection_masks_list.append(
-                {"image_id": image_id, "category_id": category, "score": score, "segmentation": compressed}
-            )
+        if category not in self._category_id_set:
+            return
+        compressed = masks.compress(*masks.paste(mask, box, *size), *size)
+        self._detection_masks_list.append(
+            {"image_id": image_id, "category_id": category, "score": score, "segmentation": compressed}
+        )
 
     def evaluate(self) -> dict[str, float]:
-        found = coco.figures(
-            "segm",
-            self._categories,
-            self._groundtruth_list,
-            self._detection_masks_list,
-            all_of_each=self._all_metrics_per_category,
-            super_categories=self._super_categories,
-        )
-        return {f"DetectionMasks_{name}": value for name, value in found.items()}
+        return _figures(self, "segm", "DetectionMasks", self._detection_masks_list)
+
+
+def _figures(evaluator: Any, iou_type: str, prefix: str, detections: coco.Annotations) -> dict[str, float]:
+    found = coco.figures(
+        iou_type,
+        evaluator._categories,
+        evaluator._groundtruth_list,
+        detections,
+        all_of_each=evaluator._all_metrics_per_category,
+        super_categories=evaluator._super_categories,
+    )
+    return {f"{prefix}_{name}": value for name, value in found.items()}
 
 
 _CLASSES = {
