@@ -60,10 +60,12 @@ class Evaluation:
 
     def _evaluate(self, step: int) -> tuple[dict[str, float], int]:
         computed = evaluators.build(self._config.eval_config, list(self._categories.values()))
-        losses: list[dict[str, Any]] = []
+        losses: list[dict[str, float]] = []
         for number, (record, (features, labels)) in enumerate(self._dataset):
             image_losses, results, detected_masks = self._detect(features, labels)
-            losses.append(image_losses)
+            losses.append(
+                {name: float(loss) for name, loss in image_losses.items()}
+            )  # a tensor would stay on the device
             image = EvaluatedImage(number, record.numpy(), results, detected_masks, self._class_ids)
             for name, evaluator in list(computed.items()):
                 if not self._tried(f"{name} cannot be computed", lambda e=evaluator, i=image: i.add_to(e)):
@@ -83,13 +85,13 @@ class Evaluation:
             return False
         return True
 
-    def _metrics(self, computed: dict[str, Any], losses: list[dict[str, Any]]) -> dict[str, float]:
+    def _metrics(self, computed: dict[str, Any], losses: list[dict[str, float]]) -> dict[str, float]:
         """COCO's and the mean losses, by the OD API's names. COCO's -1 ("no such objects") is left out."""
         found: dict[str, float] = {}
         for name, evaluator in computed.items():
             self._tried(f"{name} cannot be computed", lambda e=evaluator: found.update(e.evaluate()))
         for name in losses[0] if losses else ():
-            found[name] = float(np.mean([float(loss[name]) for loss in losses]))
+            found[name] = float(np.mean([loss[name] for loss in losses]))
         return {str(name): round(float(value), 6) for name, value in found.items() if np.isfinite(value) and value >= 0}
 
     def _detect_and_compare(self, features: Any, labels: Any) -> tuple[Any, Any, Any]:
