@@ -38,10 +38,16 @@ def export(config: Any, trained: Any, folder: Path) -> None:
     tf.train.Checkpoint(model=model).restore(weights).expect_partial().assert_existing_objects_matched()
     tf.saved_model.save(module, str(building / "saved_model"), signatures=module.__call__.get_concrete_function())
     _describe(config, building)
-    for written in building.rglob("*"):  # the outcome that tells of it is on the disk for sure, so it must be too
+    _put_in_place(building, folder)
+
+
+def _put_in_place(building: Path, folder: Path) -> None:
+    """Survives a power cut: the outcome that tells of the export does too."""
+    for written in (*building.rglob("*"), building):
         sync(written)
     shutil.rmtree(folder, ignore_errors=True)
     building.rename(folder)
+    sync(folder.parent)
 
 
 def _describe(config: Any, folder: Path) -> None:
