@@ -30,10 +30,17 @@ _ELSEWHERE = {
 _LENGTH = ("train.epochs", "train.steps")
 
 
-def faults_of(errors: Sequence[Mapping[str, Any]], body: Any = None, epoch: str = "") -> list[Fault]:
+def _no_clause() -> str:
+    return ""
+
+
+def faults_of(
+    errors: Sequence[Mapping[str, Any]], body: Any = None, epoch: Callable[[], str] = _no_clause
+) -> list[Fault]:
     """One for each of the first of pydantic's `errors`: one body can cause a hundred thousand of them.
 
-    `body`: the type that the body was to be; `epoch`: how long one is, as a clause.
+    `body`: the type that the body was to be; `epoch`: says how long one is, as a clause; it reads files,
+    and is called only for a field that means a length.
     """
     found = [Fault(_field(error["loc"]), _sentence(error, body, epoch)) for error in errors[:_MOST]]
     if len(errors) > _MOST:
@@ -49,7 +56,7 @@ def _field(location: Sequence[int | str]) -> str:
     return ".".join(parts)
 
 
-def _sentence(error: Mapping[str, Any], body: Any, epoch: str) -> str:
+def _sentence(error: Mapping[str, Any], body: Any, epoch: Callable[[], str]) -> str:
     if error["type"] == "extra_forbidden":
         return _unknown(error["loc"], body, epoch)
     context = error.get("ctx") or {}
@@ -57,14 +64,14 @@ def _sentence(error: Mapping[str, Any], body: Any, epoch: str) -> str:
     return say(context) if say else str(error["msg"])
 
 
-def _unknown(location: Sequence[int | str], body: Any, epoch: str) -> str:
-    *outer, name = [str(part) for part in location if part != "body"]
+def _unknown(location: Sequence[int | str], body: Any, epoch: Callable[[], str]) -> str:
+    *outer, name = [str(part) for part in (location[1:] if location[0] == "body" else location)]
     here = _model_at(body, outer)
     known = list(here.model_fields) if here else []
     paths = list(_paths(body)) if here else []
     meant = next((path for path in paths if path == _ELSEWHERE.get(name) or path.rpartition(".")[2] == name), None)
     if meant in _LENGTH:
-        return f"no such field; a job's length is train.steps or train.epochs{epoch}"
+        return f"no such field; a job's length is train.steps or train.epochs{epoch()}"
     if meant:
         return f"no such field here; did you mean {meant}?"
     close = close_names(name, known)

@@ -171,7 +171,8 @@ def _not_valid(request: Request, error: Exception) -> Response:
     if any(item["type"] == "json_invalid" for item in found):
         return problem(request.scope, "bad_json", f"the body is not valid JSON: {found[0]['ctx']['error']}")
     body = getattr(request.scope.get("route"), "body_field", None)
-    faults = faults_of(found, body.field_info.annotation if body else None, _epoch(request, error.body))
+    expected = body.field_info.annotation if body else None
+    faults = faults_of(found, expected, lambda: _epoch(request, error.body))
     detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:3])
     return problem(request.scope, "invalid", detail, faults=faults)
 

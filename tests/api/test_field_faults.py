@@ -1,13 +1,14 @@
 """A request that will not do is refused in words of people, not of the validator."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fastapi.routing import iter_route_contexts
 from pydantic import TypeAdapter, ValidationError
 
-from api import patterns
+from api import patterns, problems
 from api.bodies import SubmitBody, UserBody, WebhookBody
 from api.field_faults import _model, faults_of
 from tests.api.service import Service, expect_problem
@@ -15,7 +16,7 @@ from tests.api.service import Service, expect_problem
 JOB = {"dataset": "shapes", "model": "efficientdet_d0"}
 
 
-def faults(kind: Any, body: Any, epoch: str = "") -> dict[str, str]:
+def faults(kind: Any, body: Any, epoch: Callable[[], str] = str) -> dict[str, str]:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(kind).validate_python(body)
     errors = [{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()]
@@ -45,10 +46,13 @@ def faults(kind: Any, body: Any, epoch: str = "") -> dict[str, str]:
         ({"policy": {"prefer": "x"}}, {"policy.prefer": "must be one of shrink, wait"}),
         ({"policy": {"plan_ahead": 1}}, {"policy.plan_ahead": "must be true or false"}),
         ({"a" * 100_000: 1}, None),
+        ({"body": 1}, None),
+        ({"train": {"body": 1}}, {"train.body": "no such field; train can have steps, epochs, batch_size, "
+                                  "learning_rate, evaluations"}),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_job_is_said_in_words(more: dict[str, Any], expected: dict[str, str] | None) -> None:
-    found = faults(SubmitBody, {**JOB, **more}, " (one epoch is 51)")
+    found = faults(SubmitBody, {**JOB, **more}, lambda: " (one epoch is 51)")
     if expected is not None:
         assert found == expected
     assert not any(re.search(r"[Ii]nput|[Ss]tring should|\^", message) for message in found.values())
@@ -110,3 +114,14 @@ def test_an_unknown_length_names_the_epoch_of_the_dataset(service: Service) -> N
     )
     odd = expect_problem(service.post("/v1/jobs", json={**body, "dataset": ["x"], "train": 5}), 422, "invalid")
     assert "one epoch" not in odd["detail"]
+
+
+def test_a_dataset_is_looked_at_only_for_a_length(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(problems, "steps_per_epoch", lambda *arguments: asked.append(arguments))
+    body = {"dataset": "shapes", "model": "efficientdet_d0", "x": 1, "body": 2}
+    expect_problem(service.ask("POST", "/v1/session", by=None, json=body), 422, "invalid")
+    expect_problem(service.post("/v1/jobs", json=body), 422, "invalid")
+    assert asked == []
+    expect_problem(service.post("/v1/jobs", json={**body, "epochs": 3}), 422, "invalid")
+    assert len(asked) == 1
