@@ -24,6 +24,7 @@ _BEGINS = re.compile(
     re.VERBOSE,
 )
 _GOES_ON = re.compile(rb"^(?:To enable the following instructions:|Instructions for updating:|\s{2,}warnings\.warn\()")
+_LOOKED_AT = 1000  # bytes of a line: a pattern with `.*` in it takes the square of their number
 _ADVICE = b"Instructions for updating:"
 
 
@@ -35,7 +36,7 @@ def noise_in(lines: Iterable[bytes]) -> list[tuple[int, int]]:
         follows = bool(found) and found[-1][1] == number - 1
         is_advice = follows and (was_announced or (is_advice and line.startswith(b"    ")))
         was_announced = follows and line.startswith(_ADVICE)
-        if not (is_advice or _BEGINS.search(line) or (follows and _GOES_ON.match(line))):
+        if not (is_advice or _BEGINS.search(line, 0, _LOOKED_AT) or (follows and _GOES_ON.match(line))):
             continue
         found[-1 if follows else len(found) :] = [(found[-1][0] if follows else number, number)]
     return found

@@ -30,3 +30,8 @@ def test_start_up_messages_are_blocks_and_errors_and_the_trainers_own_lines_are_
 def test_advice_that_nobody_announced_and_an_empty_log_are_nothing() -> None:
     assert noise_in([]) == []
     assert noise_in([b"Instructions for updating:", b"Use something else", b"    indented"]) == []
+
+
+def test_only_the_beginning_of_a_long_line_is_looked_at() -> None:
+    assert noise_in([b"x" * 1000 + b"UserWarning: a is deprecated"]) == []
+    assert noise_in([b"UserWarning: a is deprecated" + b"x" * 1000]) == [(1, 1)]
