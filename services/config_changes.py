@@ -49,7 +49,7 @@ def at_submit(settings: Settings, prepared: Prepared, plan: Plan, decided: Itera
 
 
 def of_attempt(job: Job, attempts: Sequence[Attempt]) -> Changes:
-    """The same for the last of `attempts`, the job's first ones, whose configuration must have been written.
+    """The same for an attempt. `attempts`: the job's, up to this one, whose configuration must have been written.
 
     Against the catalogue's configuration, as it was asked for, where the job's owner sent none.
     """

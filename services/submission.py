@@ -10,6 +10,7 @@ from services import config_changes, feasibility, once, planning, queries, quota
 from services.accounts import Principal
 from services.clock import utc_now
 from services.domain.planner import Decision
+from services.domain.plans import Plan
 from services.domain.states import State
 from services.errors import Invalid, LimitReached
 from services.once import Done, Key
@@ -60,11 +61,11 @@ def submit_once(
         return replay
     request = ask()
     quota.check_priority(principal, request.get("priority") or 0)
-    prepared = prepare(settings, request)
+    offer = _offer(store, settings, prepare(settings, request))
     try:
         with store.transaction() as session:
-            job, changes = _create(session, settings, principal, prepared)
-            body = {**queries.job_view(session, settings, job), "config_changes": changes}
+            job = _create(session, settings, principal, offer)
+            body = {**queries.job_view(session, settings, job), "config_changes": offer.changes}
             submitted = Submitted(job.id, body, replayed=False)
             once.keep(session, key, submitted.done, status=202)
     except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
@@ -76,17 +77,40 @@ def submit_once(
     return submitted
 
 
-def _create(
-    session: Session, settings: Settings, principal: Principal, prepared: Prepared
-) -> tuple[Job, list[dict[str, Any]]]:
-    """The job, and what is changed in the pipeline.config that came with it."""
-    quota.require_room(session, settings, principal.user_id)
-    now = utc_now()
-    first = planning.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, now)
+@dataclass(frozen=True)
+class _Offer:
+    """How the job would start: all that takes time and needs no write lock."""
+
+    prepared: Prepared
+    plan: Plan
+    planned: dict[str, Any]
+    changes: list[dict[str, Any]]  # in the pipeline.config that came with it
+    awaited: str | None
+
+
+def _offer(store: Store, settings: Settings, prepared: Prepared) -> _Offer:
+    """Raises Invalid where no known device can hold the job, and it does not ask to wait."""
+    asked = prepared.asked
+    with store.reading() as session:
+        first = planning.plan_first(session, asked, prepared.policy, prepared.min_memory_bytes, utc_now())
     fault = feasibility.fault(prepared, first)
     if fault:
         raise Invalid([fault])
-    decision = first.decision
+    if isinstance(first.decision, Decision):
+        plan, planned = first.decision.plan, planning.as_planned(first.decision, first.capacity)
+    else:
+        predicted = planning.prediction_values(first.law.predict(asked))
+        plan = asked
+        planned = {"summary": "As asked.", "changes": [], "prediction": predicted, "capacity_bytes": None}
+    changes = config_changes.at_submit(settings, prepared, plan, planned["changes"])
+    planned = {**planned, "summary": config_changes.told(planned["summary"], changes)}
+    return _Offer(prepared, plan, planned, changes, feasibility.awaited(prepared, first))
+
+
+def _create(session: Session, settings: Settings, principal: Principal, offer: _Offer) -> Job:
+    quota.require_room(session, settings, principal.user_id)
+    now = utc_now()
+    prepared = offer.prepared
     request, asked = prepared.request, prepared.asked
     job = Job(
         owner_id=principal.user_id,
@@ -100,28 +124,18 @@ def _create(
         policy=prepared.policy.to_dict(),
         base_config=prepared.base_config,
         asked=asked.to_dict(),
-        plan=asked.to_dict(),
-        planned={
-            "summary": "As asked.",
-            "changes": [],
-            "prediction": planning.prediction_values(first.law.predict(asked)),
-            "capacity_bytes": None,
-        },
+        plan=offer.plan.to_dict(),
+        planned=offer.planned,
+        reason=offer.awaited,
         min_memory_bytes=prepared.min_memory_bytes,
-        steps=asked.steps,
+        steps=offer.plan.steps,
         created_at=now,
         queued_at=now,
     )
-    if isinstance(decision, Decision):
-        job.plan, job.planned = decision.plan.to_dict(), planning.as_planned(decision, first.capacity)
-        job.steps = decision.plan.steps
-    changes = config_changes.at_submit(settings, prepared, planning.plan_of_job(job.plan), job.planned["changes"])
-    job.planned = {**job.planned, "summary": config_changes.told(job.planned["summary"], changes)}
-    job.reason = feasibility.awaited(prepared, first)
     jobs.add(session, job)
     events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
-    return job, changes
+    return job
 
 
 def _replay(store: Store, key: Key | None) -> Submitted | None:
