@@ -1,7 +1,7 @@
 """What people do to their jobs after submitting them: cancel, pause, resume, clone, edit."""
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -19,7 +19,7 @@ from services.queue import wake_workers
 from services.settings import Settings
 from services.store import attempts, audit, events, jobs, leases
 from services.store.engine import Store
-from services.store.models import Job
+from services.store.models import Attempt, Job
 from services.submission import Submitted
 
 __all__ = ["cancel", "clone", "edit", "pause", "resume"]
@@ -66,10 +66,12 @@ def resume(
 
     Raises LimitReached, and Conflict where files that it needs are gone.
     """
+    problem = _files_problem(store, settings, job_id)
 
     def work(session: Session, job: Job) -> None:
         if job.state == State.PAUSED:
-            _require_files(session, settings, job)
+            if problem:
+                raise problem
             quota.require_room(session, settings, job.owner_id, is_new=False)
         _move(session, principal, job, Verb.RESUME)
         job.queued_at, job.not_before = utc_now(), None
@@ -79,7 +81,21 @@ def resume(
     return done
 
 
-def _require_files(session: Session, settings: Settings, job: Job) -> None:
+def _files_problem(store: Store, settings: Settings, job_id: int) -> Conflict | None:
+    """Read without the write lock: the disk may be slow."""
+    with store.reading() as session:
+        job = jobs.get(session, job_id)
+        earlier = attempts.of_job(session, job_id)
+    if job is None or job.state != State.PAUSED:
+        return None
+    try:
+        _require_files(settings, job, earlier)
+    except Conflict as error:
+        return error
+    return None
+
+
+def _require_files(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> None:
     """Refuse a job that would fail as soon as it starts: its dataset, or the weights it starts from, are gone."""
     name = job.request["dataset"]
     if name not in library.names(settings.datasets_dir):
@@ -89,7 +105,6 @@ def _require_files(session: Session, settings: Settings, job: Job) -> None:
         library.find(settings.datasets_dir, name)
     except DatasetError as error:
         raise Conflict("files_missing", f"the job's dataset cannot be used: {error}") from None
-    earlier = attempts.of_job(session, job.id)
     if earlier and history.saved_step(earlier):
         return  # it goes on from a checkpoint of its own
     checkpoint = adoption.start_of(settings, job, earlier).checkpoint
