@@ -50,9 +50,14 @@ class FoldingHandler(logging.StreamHandler[Any]):
         self._seen: dict[tuple[str, int, str], _Repeats] = {}  # by logger, level and text, the oldest first
 
     def emit(self, record: logging.LogRecord) -> None:  # with the handler's lock held
-        now = self._clock()
-        self._tell_old(now)
-        if record.levelno < logging.WARNING or self._is_new(record, now):
+        try:
+            now = self._clock()
+            self._tell_old(now)
+            is_written = record.levelno < logging.WARNING or bool(record.exc_info) or self._is_new(record, now)
+        except Exception:  # such as arguments that do not fit the text: never the caller's problem
+            self.handleError(record)
+            return
+        if is_written:
             super().emit(record)
 
     def close(self) -> None:

@@ -2,6 +2,9 @@
 
 import io
 import logging
+import sys
+
+import pytest
 
 from api.log_format import FoldingHandler
 
@@ -54,3 +57,21 @@ def test_ever_new_texts_do_not_fill_the_memory() -> None:
     for number in range(5000):
         log.say(f"text {number}")
     assert len(log.handler._seen) <= 1001
+
+
+def test_arguments_that_do_not_fit_are_not_the_callers_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    log = Log()
+    log.handler.handle(logging.LogRecord("x", logging.WARNING, "", 0, "%d files", ("a",), None))
+    assert "Logging error" in capsys.readouterr().err
+    log.say("still there")
+    assert log.lines == ["still there"]
+
+
+def test_tracebacks_are_all_there() -> None:
+    log = Log()
+    for number in range(7):
+        try:
+            raise ValueError(number)
+        except ValueError:
+            log.handler.handle(logging.LogRecord("x", logging.ERROR, "", 0, "failed", (), sys.exc_info()))
+    assert [line for line in log.lines if line.startswith("ValueError")] == [f"ValueError: {n}" for n in range(7)]
