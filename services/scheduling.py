@@ -80,21 +80,18 @@ def _claim(session: Session, settings: Settings, boot_id: str, now: datetime.dat
     look = _Look(session, settings, now)
     standings = standing.of_everybody(session, settings, now)
     for job in _waiting(session, standings, now):
-        device = _place_if_readable(look, job)
-        owner = standings[job.owner_id]
-        if device is not None and standing.may_start(session, settings, now, job.owner_id, owner):
-            return _lease(session, settings, job, device, _ladder(look, job, device), boot_id, now)
+        job_id, owner_id = job.id, job.owner_id
+        try:
+            device = _place(look, job)
+            if device is None or not standing.may_start(session, settings, now, owner_id, standings[owner_id]):
+                continue
+            with session.begin_nested():
+                return _lease(session, settings, job, device, _ladder(look, job, device), boot_id, now)
+        except (TypeError, ValueError, LookupError):  # a row of a newer version, say: the others can start
+            _log.exception("job %s cannot be started", job_id)
+            if job in session:
+                session.expunge(job)  # with what was changed of it and is not flushed
     return None
-
-
-def _place_if_readable(look: "_Look", job: Job) -> Device | None:
-    """As `_place`. One row that cannot be read, of a newer version say, does not keep the others from starting."""
-    try:
-        return _place(look, job)
-    except (TypeError, ValueError, LookupError):
-        _log.exception("job %s cannot be placed", job.id)
-        look.session.expunge(job)  # with whatever was changed of it
-        return None
 
 
 def _waiting(session: Session, standings: Mapping[int, Standing], now: datetime.datetime) -> Iterator[Job]:

@@ -502,11 +502,14 @@ def test_where_jobs_are_private_a_reason_names_none_of_another_user(desk: Desk, 
     assert [desk.job(job_id).reason for job_id in waiting] == [hidden if is_private else named, named]
 
 
-def test_a_job_of_a_newer_version_does_not_keep_others_from_starting(desk: Desk) -> None:
+@pytest.mark.parametrize("column", ["policy", "adjustments"])  # read when it is placed, and when it is leased
+def test_a_job_of_a_newer_version_does_not_keep_others_from_starting(desk: Desk, column: str) -> None:
     desk.slots(4000)
     newer, other = desk.submit(), desk.submit(priority=-5)
-    desk.change(Job, newer, policy={"of_a_later_version": 1})
+    desk.change(Job, newer, **{column: {"of_a_later_version": 1}})
     claim = desk.claim()
     assert claim is not None
     assert claim.job_id == other
-    assert desk.job(newer).state == State.QUEUED
+    job = desk.job(newer)
+    assert (job.state, job.attempts) == (State.QUEUED, 0)
+    assert desk.attempts(newer) == []
