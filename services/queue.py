@@ -78,7 +78,11 @@ class _Bell:
             self._is_wanted = True
             if self._thread is None or not self._thread.is_alive():  # not alive: before a fork
                 self._thread = threading.Thread(target=self._publish, name="wake-workers", daemon=True)
-                self._thread.start()
+                try:
+                    self._thread.start()
+                except RuntimeError as error:  # the host allows no more threads; workers look by themselves
+                    _log.warning("cannot wake the workers: %s", error)
+                    self._thread = None
 
     def _publish(self) -> None:
         while True:

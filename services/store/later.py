@@ -16,6 +16,16 @@ _log = logging.getLogger(__name__)
 Write = Callable[[Session], object]
 
 
+def _started(work: Callable[[], None]) -> threading.Thread | None:
+    thread = threading.Thread(target=work, name="later-writes", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:  # the host allows no more threads; the next note tries again
+        _log.warning("deferred writes wait: %s", error)
+        return None
+    return thread
+
+
 class LaterWrites:
     """A reader that writes would wait whenever the database is locked. Of each key only the newest note is kept."""
 
@@ -31,8 +41,7 @@ class LaterWrites:
             if key in self._writes or len(self._writes) < _MOST:
                 self._writes[key] = write
             if self._thread is None or not self._thread.is_alive():  # not alive: before a fork
-                self._thread = threading.Thread(target=self._write_all, name="later-writes", daemon=True)
-                self._thread.start()
+                self._thread = _started(self._write_all)
 
     def wait(self, timeout_s: float = 20.0) -> None:
         """Until all that was put is written or dropped."""

@@ -96,3 +96,20 @@ def test_of_many_notes_of_one_thing_the_newest_is_written(store: Store) -> None:
     store.later.wait()
     assert written == [99]
     store.close()
+
+
+def test_where_no_thread_can_be_started_the_next_note_brings_both(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    written: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        store.later.put("a", lambda session: written.append("a"))
+    assert "can't start new thread" in caplog.text
+    store.later.put("b", lambda session: written.append("b"))
+    store.later.wait()
+    assert written == ["a", "b"]
+    store.close()

@@ -87,3 +87,17 @@ def test_celery_is_set_as_the_faults_demand() -> None:
     assert conf.result_backend is None
     assert conf.worker_enable_remote_control is False
     assert conf.broker_transport_options["visibility_timeout"] == conf.visibility_timeout == 600
+
+
+def test_where_no_thread_can_be_started_the_caller_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    published = threading.Event()
+    monkeypatch.setattr(queue, "_publish", lambda broker: published.set())
+    chosen = settings("redis://127.0.0.1:4/0")
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        wake_workers(chosen)
+    wake_workers(chosen)
+    assert published.wait(60)
