@@ -39,7 +39,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`problems` are for the sender; empty where all is well. `code`: ok, too_much, no_space or refused."""
+    """`problems` are for the sender; empty where all is well.
+
+    `code`: ok, too_much, no_space, refused, or fault, which is the host's.
+    """
 
     code: str
     problems: list[str]
@@ -57,7 +60,7 @@ def check(request: Request) -> Outcome:
         return Outcome("refused", [line[:_LONGEST_LINE] for line in str(error).splitlines()])
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
+            return Outcome("fault", [str(error)])
         return Outcome("no_space", ["the disk became full while the archive was unpacked; nothing was added"])
     return Outcome("ok", [])
 

@@ -190,9 +190,12 @@ def _check(desk: Desk, upload: Upload, taken: _Taken, ready: Path) -> None:
     except OverLimit as error:
         raise Invalid([Fault("archive", f"could not be checked: {error}; send it in smaller parts")]) from None
     except Failed:
-        raise Invalid([Fault("archive", "could not be checked: the checking process crashed on it")]) from None
+        what = "could not be checked: the checking process crashed on it"
+        raise Invalid([Fault("archive", f"{what}; try again, then ask an admin to look in the log")]) from None
     except Stopped:
         raise Busy("the service is being stopped; nothing was added, send it again", 10) from None
+    if outcome.code == "fault":
+        raise OSError(f"an archive could not be checked: {outcome.problems[0]}")
     if outcome.code == "no_space":
         raise NoSpace(*outcome.problems)
     if outcome.code == "too_much" and room < most:
