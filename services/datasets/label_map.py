@@ -73,7 +73,7 @@ def _checked(path: Path, message: Any, lines: Mapping[str, int]) -> LabelMap:
             raise refused("name", "the item has no name; add name: '…', as the records call the class")
         for field, name in called.items():
             if len(name) > MAX_NAME:
-                raise refused(field, f"a name of {len(name):,} characters; {MAX_NAME} are the most")
+                raise refused(field, f"the name has {len(name):,} characters: shorten it to {MAX_NAME}")
         shown = called.get("display_name") or called["name"]
         if not item.HasField("id"):
             raise refused("id", f"{shown!r} has no id; number the classes from 1")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.upload_queue import AT_ONCE, MOST, MOST_OF_ONE, UploadQueue
-from services.errors import Busy
+from services.errors import Busy, LimitReached
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_one_user_does_not_take_the_places_of_all(queue: UploadQueue) -> None:
     async def scene() -> None:
         tasks = [asyncio.create_task(queue.run(1, lambda: go.wait(60))) for _ in range(MOST_OF_ONE)]
         await asyncio.sleep(0)
-        with pytest.raises(Busy, match="of your archives"):
+        with pytest.raises(LimitReached, match="of your archives"):
             queue.require_place(1)
         queue.require_place(2)
         go.set()
@@ -68,5 +68,40 @@ def test_a_place_is_free_again_after_work_that_failed(queue: UploadQueue) -> Non
         for _ in range(MOST + 1):
             with pytest.raises(ZeroDivisionError):
                 await queue.run(1, lambda: 1 // 0)
+
+    asyncio.run(scene())
+
+
+def test_who_waits_when_the_service_stops_is_told_to_send_it_again(queue: UploadQueue) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        go.wait(60)
+
+    async def scene() -> None:
+        running = [asyncio.create_task(queue.run(1, work)) for _ in range(AT_ONCE)]
+        waiting = asyncio.create_task(queue.run(2, work))
+        await asyncio.to_thread(begun.wait, 60)
+        queue.close()
+        for late in (waiting, asyncio.create_task(queue.run(3, work))):
+            with pytest.raises(Busy, match="being stopped"):
+                await late
+        go.set()
+        await asyncio.gather(*running)
+
+    asyncio.run(scene())
+
+
+def test_a_request_that_is_cancelled_stays_cancelled(queue: UploadQueue) -> None:
+    go = threading.Event()
+
+    async def scene() -> None:
+        task = asyncio.create_task(queue.run(1, lambda: go.wait(60)))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go.set()
 
     asyncio.run(scene())
