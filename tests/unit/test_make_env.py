@@ -195,3 +195,18 @@ def test_otherwise_nothing_is_installed_for_another_python(machine: Machine, ver
     machine.python(f"python{version}", version)
     machine.made()
     assert not (machine.checkout / "for-another-python").exists()
+
+
+def test_the_environment_itself_is_no_python_to_make_one_with(machine: Machine) -> None:
+    inside = machine.checkout / ".venv" / "bin"
+    inside.mkdir(parents=True)
+    machine.python("python3.13", "3.13").rename(inside / "python3.13")
+    machine.python("python3.12", "3.12")
+    assert machine.made(PATH=f"{inside}{os.pathsep}{machine.early}{os.pathsep}{machine.late}") == "3.12.1"
+
+
+def test_another_python_that_is_asked_for_replaces_the_environment(machine: Machine) -> None:
+    machine.python("python3.11", "3.11")
+    machine.made()
+    machine.lock("numpy==2")
+    assert machine.made(PYTHON=str(machine.python("mine", "3.12"))) == "3.12.1"
