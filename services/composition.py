@@ -72,7 +72,10 @@ def checkpoint_names(root: Path) -> list[str]:
 
 def checkpoint_path(root: Path, name: str) -> Path | None:
     """The newest checkpoint in the folder `name` below `root`, as TensorFlow names it (without .index)."""
-    if name not in checkpoint_names(root):  # whatever the name is made of, it names no other path
+    if not name or Path(name).name != name or name.startswith("."):
         return None
-    indexes = sorted((root / name).glob("*.index"), key=lambda file: file.stat().st_mtime)
+    try:
+        indexes = sorted((root / name).glob("*.index"), key=lambda file: file.stat().st_mtime)
+    except (OSError, ValueError):  # too long for a name, or with a NUL: there is no such folder
+        return None
     return indexes[-1].with_suffix("") if indexes else None
