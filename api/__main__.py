@@ -1,5 +1,6 @@
 """`python -m api`: serve the API on DOWNSHIFT_BIND until told to stop."""
 
+import dataclasses
 import socket
 import sys
 
@@ -44,9 +45,10 @@ def main() -> int:
     # The first to submit should not wait for what can be loaded and connected before. A wake-up too many does no harm.
     warm_up()
     wake_workers(settings)
-    connections = Connections(Limits.of(settings, raise_descriptors(settings)))
+    limits = Limits.of(settings, raise_descriptors(settings))
+    connections = Connections(limits)
     config = uvicorn.Config(
-        create_app(settings, store),
+        create_app(dataclasses.replace(settings, max_streams=limits.most_streams), store),
         host=host,
         port=port,
         http=connections.connect,  # type: ignore[arg-type]  # makes one, as the class would

@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services import queries, views
 from services.accounts import Principal
-from services.errors import TooMany
+from services.errors import Busy, TooMany
 from services.news import News, Watch, after, newest, of_event
 from services.settings import Settings
 from services.store.engine import Store
@@ -120,8 +120,10 @@ class Broadcaster:
         self._is_closed = False
 
     async def join(self, principal: Principal, job_id: int | None = None) -> Subscription:
-        """Whoever joins leaves. Raises TooMany."""
-        if self._is_closed or len(self._members) >= self._settings.max_streams:
+        """Whoever joins leaves. Raises TooMany, and Busy while the service stops."""
+        if self._is_closed:
+            raise Busy("the service is being stopped; connect again", 10)
+        if len(self._members) >= self._settings.max_streams:
             raise TooMany(f"{len(self._members)} event streams are open, which is the limit; try again later")
         own = sum(member.principal.user_id == principal.user_id for member in self._members)
         if own >= max(1, self._settings.max_streams // _SHARE):

@@ -103,7 +103,7 @@ class Connections:
         if self._is_full_for(connection, own):
             idle = (other for other in own if other in self._idle)
             return _abandoned(min(idle, key=lambda other: other.got_on_at, default=None))
-        if self._count > self.limits.most + self.limits.most_streams:
+        if self._count > self.limits.most and self._plain() > self.limits.most:
             return _abandoned(next(iter(self._idle), None))
         return True
 
@@ -124,6 +124,9 @@ class Connections:
 
     def note_closed(self, connection: "Connection") -> None:
         self._closed[connection.address] += 1
+
+    def _plain(self) -> int:
+        return sum(not one.is_stream for own in self._of.values() for one in own)
 
     def _is_full_for(self, connection: "Connection", own: "dict[Connection, None]") -> bool:
         if len(own) <= self.limits.most_of_one or connection.is_of_proxy:
