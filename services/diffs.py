@@ -19,26 +19,11 @@ __all__ = ["show_diff", "show_diff_to_submitted"]
 _BY_DATA = "sized to the dataset and to the host's free memory"
 _FOLLOWS = "follows from the other changes"
 
-# Which setting of the plan a field of the configuration comes from. The first that matches counts.
-_SOURCES: Sequence[tuple[re.Pattern[str], str]] = [
-    (re.compile(pattern), setting)
-    for pattern, setting in (
-        (r"^train_config\.batch_size$", "batch_size"),
-        (r"^train_config\.use_bfloat16$", "precision"),
-        (r"^train_config\.(num_steps|.*_steps(\[\d+\])?)$", "steps"),
-        (r"^train_config\.optimizer\..*(total_steps|warmup_steps|\.step)$", "steps"),
-        (r"^train_config\.optimizer\.", "learning_rate"),
-        (r"^model\..*\.first_stage_max_proposals$", "proposals"),
-        (r"^model\..*\.second_stage_batch_size$", "second_stage_batch"),
-        (r"^model\.[a-z_]+\.image_resizer\.", "image_size"),
-        (r"^model\..*num_classes$", "dataset"),
-        (r"^model\.", "model"),
-        (r"^train_config\.fine_tune_checkpoint", "checkpoint"),
-        (r"^(train_input_reader|eval_input_reader|eval_config)|max_number_of_boxes$", "dataset"),
-    )
+_ELSEWHERE: Sequence[tuple[re.Pattern[str], str]] = [
+    (re.compile(r"num_classes$|max_number_of_boxes$|^(train_input_reader|eval_input_reader|eval_config)"), _BY_DATA),
+    (re.compile(r"^train_config\.fine_tune_checkpoint"), "set from the checkpoint that the job names"),
 ]
 _BESIDE = ("async_allocator", "start")
-_REASONS = {"dataset": _BY_DATA, "checkpoint": "set from the checkpoint that the job names"}
 
 
 def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
@@ -100,20 +85,18 @@ def _changes(
     causes = {change["field"]: change for change in planned.get("changes") or []}
     # What a pipeline.config cannot hold.
     if old.get("micro_batch") != new.get("micro_batch"):
-        yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), "micro_batch", causes)
+        yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), causes)
     yield from (dict(causes[field]) for field in _BESIDE if field in causes)
     for change in pipeline_config.compare(before, after):
-        yield _entry(change.field, change.before, change.after, _source(change.field), causes)
-
-
-def _source(field: str) -> str | None:
-    return next((setting for pattern, setting in _SOURCES if pattern.search(field)), None)
+        yield _entry(change.field, change.before, change.after, causes)
 
 
 def _entry(
-    field: str, before: str | None, after: str | None, source: str | None, causes: Mapping[str, Mapping[str, Any]]
+    field: str, before: str | None, after: str | None, causes: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    cause = causes.get(field) or causes.get(TWINS.get(field, source or ""))
+    sources = (field, TWINS.get(field, ""), *pipeline_config.settings_of(field))
+    cause = next((causes[name] for name in sources if name in causes), None)
     if cause is None:
-        cause = {"lever": None, "reason": _REASONS.get(source or "", _FOLLOWS)}
+        reason = next((reason for pattern, reason in _ELSEWHERE if pattern.search(field)), _FOLLOWS)
+        cause = {"lever": None, "reason": reason}
     return {**cause, "field": field, "before": before, "after": after}

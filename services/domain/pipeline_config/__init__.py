@@ -7,7 +7,15 @@ from services.domain.pipeline_config.apply import apply, plan_of
 from services.domain.pipeline_config.backbone import has_features_of, set_backbone
 from services.domain.pipeline_config.check import check
 from services.domain.pipeline_config.compare import Change, compare
-from services.domain.pipeline_config.differences import Difference, Group, Reason, Story, as_values, differences
+from services.domain.pipeline_config.differences import (
+    Difference,
+    Group,
+    Reason,
+    Story,
+    as_values,
+    differences,
+    settings_of,
+)
 from services.domain.pipeline_config.families import family_of, identify
 from services.domain.pipeline_config.paths import without_paths
 from services.domain.pipeline_config.problems import ConfigError, Problem
@@ -66,6 +74,7 @@ __all__ = [
     "set_precision",
     "set_proposals",
     "set_schedule",
+    "settings_of",
     "size_input_readers",
     "steps_of",
     "to_text",

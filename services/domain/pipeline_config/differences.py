@@ -73,9 +73,7 @@ def differences(submitted: Config, run: Config, story: Story) -> list[Difference
 def explain(change: Change, story: Story) -> Reason:
     """Why that field is not as it was submitted."""
     path = change.field
-    for pattern, setting in _SETTINGS:
-        if not pattern.search(path):
-            continue
+    for setting in settings_of(path):
         if setting in story.decided:
             return story.decided[setting]
         if setting in story.requested:
@@ -87,7 +85,11 @@ def explain(change: Change, story: Story) -> Reason:
     return next((reason for pattern, reason in _FIXED if pattern.search(path)), _NO_REASON)
 
 
-# Which settings of the plan a field comes from. Of several, the first that was changed counts.
+def settings_of(path: str) -> list[str]:
+    """The settings of the plan that a field comes from. Of several, the first that was changed counts."""
+    return [setting for pattern, setting in _SETTINGS if pattern.search(path)]
+
+
 _SETTINGS: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), setting)
     for pattern, setting in (
