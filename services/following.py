@@ -29,7 +29,7 @@ _VERBS = {
     Next.CANCEL: Verb.CANCEL,
     Next.PAUSE: Verb.PAUSE,
 }
-_GOES_ON = (Next.SMALLER, Next.AGAIN, Next.HOLD, Next.PAUSE)
+_GOES_ON = (Next.AGAIN, Next.HOLD, Next.PAUSE)
 _POINTS = 200  # of a series, for its slope
 
 
@@ -55,11 +55,10 @@ def follow(
         stop,
     )
     job.adjustments = remedy.adjustments.to_dict()
-    if remedy.next in _GOES_ON:
-        job.step = saved  # steps after it are made again
     if remedy.next is Next.SMALLER:
         return _smaller(session, job, all_attempts, stop, now)
-    if remedy.next in (Next.AGAIN, Next.HOLD, Next.PAUSE):
+    if remedy.next in _GOES_ON:
+        job.step = saved  # steps after it are made again
         job.planned = {**job.planned, "summary": remedy.said, "changes": planning.change_values(remedy.changes)}
     if remedy.next is Next.HOLD:
         job.not_before = now + datetime.timedelta(seconds=remedy.wait_s)
@@ -76,6 +75,7 @@ def _smaller(
     if not isinstance(decision, Decision):
         _move(job, Verb.FAIL, decision.reason, now)
         return f"Not retried. {decision.reason}"
+    job.step = history.saved_step(all_attempts)  # counted in smaller batches next
     adoption.adopt(job, decision, capacity)
     _move(job, Verb.PAUSE if stop is Stop.PAUSE else Verb.REQUEUE, None, now)
     return decision.summary

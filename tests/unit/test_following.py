@@ -291,6 +291,15 @@ def test_a_smaller_batch_keeps_the_images_seen_in_plan_schedule_and_progress(des
     assert levers["train_config.batch_size"] == levers["train_config.num_steps"] == "batch_size"
 
 
+def test_a_job_that_no_plan_helps_keeps_the_step_it_came_to(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False, "levers": []}, train={"steps": 100, "batch_size": 8})
+    train(desk, claim, 20, 40, 60)
+    ran_out(desk, claim)
+    job = desk.job(claim.job_id)
+    assert (job.state, job.step) == (State.FAILED, 60)
+
+
 @pytest.mark.parametrize("registered", [True, False])
 def test_another_backbone_starts_anew_and_says_what_was_given_up(desk: Desk, tmp_path: Path, registered: bool) -> None:
     desk.slots(1000)
