@@ -44,7 +44,9 @@ def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
 
 
 def for_size(least_bytes: int) -> str:
-    """Of a job that says how much memory its device must have."""
+    """Of a job that says how much memory its device must have; 0 where it does not."""
+    if not least_bytes:
+        return "Waits for a free device"
     return f"Waits for a device with at least {in_mb(least_bytes)} of memory"
 
 
