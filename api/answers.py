@@ -156,8 +156,8 @@ class Change(BaseModel):
 class SubmittedJob(Job):
     config_changes: list[Change] = Field(
         default=[],
-        description="every field of your own `pipeline_config` that is not run as it was sent, with the reason; of the "
-        "first attempt, as it is planned now",
+        description="every field of your own `pipeline_config` that is not run as it was sent, with the reason; for "
+        "the first attempt, as planned now",
     )
 
 

@@ -61,7 +61,8 @@ class Body(BaseModel):
 class TrainBody(Body):
     steps: Annotated[int, Field(ge=1, le=_COUNT)] | None = Field(
         default=None,
-        description="default: 100 epochs of the dataset, at most the model's steps in /v1/models",
+        description="default: as many as it takes to see 100 epochs of the dataset, but at least 8,000 images and "
+        "at most those that the model's own length sees (steps times batch size in /v1/models)",
         examples=[2000],
     )
     epochs: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = Field(

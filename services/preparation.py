@@ -124,7 +124,7 @@ def _too_long(settings: Settings, request: Mapping[str, Any], asked: Plan) -> It
     else:
         batch = f"at a batch size of {asked.batch_size}"
         steps = f"{asked.steps:,} steps {batch}, and at most {settings.max_steps:,} are allowed"
-        yield Fault("train.epochs", f"{epochs:,} epochs of {request['dataset']} are {steps}")
+        yield Fault("train.epochs", f"{epochs:,} epochs of {request['dataset']} are {steps}; send fewer")
 
 
 def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:

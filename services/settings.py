@@ -74,9 +74,9 @@ class Settings:
     max_connections: int = 1000  # beside those
     max_connections_per_address: int = 200  # but for trusted proxies
     request_head_s: float = 20.0  # from a connection, or the last answer, to a whole request head
-    stall_s: float = 30.0  # in which a body that is sent, or an answer that is read, gets on by a KB
+    stall_s: float = 30.0  # a connection is closed that sent or read less than 1 KB in this time
     webhook_private: bool = False  # webhooks may lead to private and loopback addresses
-    max_queued: int | None = None  # this and the next two: of a user who has no limit of his own; None: no limit
+    max_queued: int | None = None  # this and the next two: for users without limits of their own; None: no limit
     max_running: int | None = None
     device_hours_week: float | None = None  # today and in the six days before
     rate_limit: int = 600  # requests a minute of one user; 0: no limit

@@ -26,7 +26,7 @@ def storable(value: Any, depth: int = 0) -> Any:
 
 
 def text(value: str) -> str:
-    """Without NUL and halves of characters, and not without end."""
+    """Without NUL and halves of characters, at most 20,000 characters."""
     return value[:_LONGEST].replace("\0", "").encode(errors="replace").decode()
 
 

@@ -236,7 +236,9 @@ def _sizes(text: str) -> list[tuple[int, int]]:
     try:
         return [(int(height), int(width or height)) for height, _, width in sides]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"a side or HEIGHTxWIDTH in pixels, got {text!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"want a side in pixels, HEIGHTxWIDTH, or several of these separated by commas; got {text!r}"
+        ) from None
 
 
 def _print_progress(split: str, done: int, count: int) -> None:

@@ -3,7 +3,8 @@
 Who pays for it: `max_attempts` bounds what the job itself is the cause of. What others did to it (a neighbour, a full
 disk, a host that stopped it) is not held against it; those ends have a bound of their own, so that a job that never
 gets anywhere ends with a reason: `_MOST_WAITS` in a row without a new checkpoint, which is most of a working day.
-A kill that nobody can explain counts only where the attempt saved nothing new: what gets on is not given up.
+A kill that nobody can explain counts only where its exit status was seen and the attempt saved nothing new: a job that
+gets on is not given up.
 """
 
 import dataclasses

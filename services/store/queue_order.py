@@ -2,8 +2,8 @@
 
 Priority first, then the owner's fair share (`services.domain.fair_share`), then the oldest. Behind all others are jobs
 that cannot start now: by themselves, because of their owner's limits, or because the last look found no device for them
-(they have a reason). The latter are still tried first, in case there is one by now, and keep no other job of their
-owner from its turn. Only indexes are read for it.
+(they have a reason). The last are still tried, in their turn, in case there is a device by now, and keep no other job
+of their owner from its turn. Only indexes are read for it.
 """
 
 import datetime
