@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import resource
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +18,8 @@ import httpx
 import pytest
 
 from api.connections import Limits
+from services.settings import Settings
+from services.store.engine import Store
 from tests.api.listening import bearer
 from tests.api.service import Service
 from tests.api.test_process import ROOT, environment, free_port
@@ -28,6 +31,7 @@ HALF_A_BODY = (
     b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
 )
 GARBAGE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(200))
+CUT_OFF = "connections that were too slow or too many"
 NEVER_READ = b"GET /login HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2
 
 
@@ -107,59 +111,90 @@ def is_closed(connection: socket.socket) -> bool:
     return True
 
 
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path, sample: Path) -> Iterator[Service]:
+    """One for all: these tests change nothing in it, and each start of the api takes seconds."""
+    home = tmp_path_factory.mktemp("service") / "home"
+    home.mkdir()
+    path = shutil.copy(migrated_sqlite, home / "downshift.db")
+    with contextlib.closing(Store.open(f"sqlite:///{path}")) as store:
+        yield Service(home, store, sample)
+
+
+@pytest.fixture(scope="module")
+def usual(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(service, tmp_path_factory.mktemp("usual") / "api.log") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def impatient(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    limits = {"request_head_s": 1, "stall_s": 1, "max_connections_per_address": 3}
+    with serving(service, tmp_path_factory.mktemp("impatient") / "api.log", **limits) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def behind_a_proxy(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    limits = {"max_connections_per_address": 2, "trusted_proxies": "127.0.0.0/8"}
+    with serving(service, tmp_path_factory.mktemp("proxy") / "api.log", **limits) as served:
+        yield served
+
+
 @pytest.mark.parametrize(
     "said", [b"", HALF_A_HEAD, HALF_A_BODY, GARBAGE, NEVER_READ], ids=["silent", "head", "body", "garbage", "deaf"]
 )
-def test_others_are_answered_while_many_clients_are_slow(service: Service, tmp_path: Path, said: bytes) -> None:
-    with serving(service, tmp_path / "api.log") as served, contextlib.ExitStack() as stack:
+def test_others_are_answered_while_many_clients_are_slow(service: Service, usual: Served, said: bytes) -> None:
+    before = len(usual.log.read_text())
+    with contextlib.ExitStack() as stack:
         for number in range(MANY):
-            stack.enter_context(served.connect(said))
+            stack.enter_context(usual.connect(said))
             if number % 200 == 99:
-                wait_until(lambda: served.ask().status_code == 200)  # 503 where there is no room for a moment
-        assert served.ask("/v1/jobs", headers=bearer(service.tokens["anna"])).status_code == 200
-    text = served.log.read_text()
+                wait_until(lambda: usual.ask().status_code == 200)  # 503 where there is no room for a moment
+        assert usual.ask("/v1/jobs", headers=bearer(service.tokens["anna"])).status_code == 200
+    text = usual.log.read_text()[before:]
     assert "Too many open files" not in text
     assert len(text) < 400_000, text[-2000:]
 
 
-def test_from_many_addresses_no_more_come_in_than_there_is_room_for(service: Service, tmp_path: Path) -> None:
-    """A trusted proxy has no limit of its own: what is left is the limit for all."""
-    with (
-        serving(service, tmp_path / "api.log", trusted_proxies="127.0.0.0/8") as served,
-        contextlib.ExitStack() as stack,
-    ):
+def test_from_many_addresses_no_more_come_in_than_there_is_room_for(behind_a_proxy: Served) -> None:
+    """A trusted proxy has no limit of its own: what is left is the limit for all, without the room for streams."""
+    room = Limits.of(Settings(), DESCRIPTORS)
+    with contextlib.ExitStack() as stack:
+        opened = []
         for number in range(MANY):
-            stack.enter_context(served.connect(HALF_A_HEAD))
+            opened.append(stack.enter_context(behind_a_proxy.connect(HALF_A_HEAD)))
             if number % 200 == 99:
-                assert served.ask().status_code == 200
-    assert "Too many open files" not in served.log.read_text()
+                assert behind_a_proxy.ask().status_code == 200
+        assert sum(not is_closed(connection) for connection in opened) <= room.most
+    assert "Too many open files" not in behind_a_proxy.log.read_text()
 
 
-def test_who_does_not_finish_asking_is_cut_off(service: Service, tmp_path: Path) -> None:
-    with serving(service, tmp_path / "api.log", request_head_s=1, stall_s=1) as served:
-        for said in (b"", HALF_A_HEAD, HALF_A_BODY):
-            with served.connect(said) as connection:
-                wait_until(lambda c=connection: is_closed(c))
-        with served.connect(HALF_A_HEAD) as dripping:
-            deadline = time.monotonic() + 60
-            with contextlib.suppress(ConnectionError):
-                while time.monotonic() < deadline:
-                    dripping.sendall(b"x")
-                    time.sleep(0.1)
-            assert time.monotonic() < deadline
-    assert "connections that were too slow or too many" in served.log.read_text()
+def test_who_does_not_finish_asking_is_cut_off(impatient: Served) -> None:
+    for said in (b"", HALF_A_HEAD, HALF_A_BODY):
+        with impatient.connect(said) as connection:
+            wait_until(lambda c=connection: is_closed(c))
+    with impatient.connect(HALF_A_HEAD) as dripping:
+        deadline = time.monotonic() + 60
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < deadline:
+                dripping.sendall(b"x")
+                time.sleep(0.1)
+        assert time.monotonic() < deadline
+    wait_until(lambda: CUT_OFF in impatient.log.read_text())
 
 
-def test_who_does_not_read_the_answer_is_cut_off(service: Service, tmp_path: Path) -> None:
+def test_who_does_not_read_the_answer_is_cut_off(service: Service, impatient: Served) -> None:
     job = service.job()
     folder = service.settings.jobs_dir / str(job) / "export"
     folder.mkdir(parents=True)
     with (folder / "saved_model.pb").open("wb") as file:
         file.truncate(200 * 2**20)
     path = f"/v1/jobs/{job}/artifacts/export/saved_model.pb"
-    with serving(service, tmp_path / "api.log", stall_s=1) as served, served.connect(asks(service, path)) as connection:
+    before = impatient.log.read_text().count(CUT_OFF)
+    with impatient.connect(asks(service, path)) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 200")
-        wait_until(lambda: "connections that were too slow or too many" in served.log.read_text())
+        wait_until(lambda: impatient.log.read_text().count(CUT_OFF) > before)
         read = 0
         with contextlib.suppress(ConnectionError):
             while piece := connection.recv(2**20):
@@ -167,33 +202,30 @@ def test_who_does_not_read_the_answer_is_cut_off(service: Service, tmp_path: Pat
         assert read < 200 * 2**20
 
 
-def test_a_body_that_keeps_coming_may_take_long(service: Service, tmp_path: Path) -> None:
-    with serving(service, tmp_path / "api.log", request_head_s=1, stall_s=1) as served:
+def test_a_body_that_keeps_coming_may_take_long(impatient: Served) -> None:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(12):
+            yield b" " * 4096
+            time.sleep(0.3)
+        yield b'{"token": "none"}'
 
-        def pieces() -> Iterator[bytes]:
-            for _ in range(12):
-                yield b" " * 4096
-                time.sleep(0.3)
-            yield b'{"token": "none"}'
-
-        headers = {"Content-Type": "application/json"}
-        address = f"http://{served.address[0]}:{served.address[1]}/v1/session"
-        assert httpx.post(address, content=pieces(), headers=headers, timeout=60).status_code == 401
+    headers = {"Content-Type": "application/json"}
+    address = f"http://{impatient.address[0]}:{impatient.address[1]}/v1/session"
+    assert httpx.post(address, content=pieces(), headers=headers, timeout=60).status_code == 401
 
 
-def test_an_event_stream_stays_and_is_not_counted_with_the_others(service: Service, tmp_path: Path) -> None:
-    limits = {"request_head_s": 1, "stall_s": 1, "max_connections_per_address": 3}
-    with serving(service, tmp_path / "api.log", **limits) as served, contextlib.ExitStack() as stack:
+def test_an_event_stream_stays_and_is_not_counted_with_the_others(service: Service, impatient: Served) -> None:
+    with contextlib.ExitStack() as stack:
         asked = asks(service, "/v1/events")
         streams = []
         for _ in range(6):
-            streams.append(stack.enter_context(served.connect(asked)))
+            streams.append(stack.enter_context(impatient.connect(asked)))
             assert streams[-1].recv(20).startswith(b"HTTP/1.1 200")
-        idle = [stack.enter_context(served.connect(HALF_A_HEAD)) for _ in range(6)]
+        idle = [stack.enter_context(impatient.connect(HALF_A_HEAD)) for _ in range(6)]
         wait_until(lambda: all(is_closed(connection) for connection in idle))
         time.sleep(2)  # longer than anybody else may be silent
         assert [is_closed(stream) for stream in streams] == [False] * 6
-        assert served.ask().status_code == 200
+        assert impatient.ask().status_code == 200
 
 
 def test_one_address_has_only_so_many_and_the_longest_silent_go_first(service: Service, tmp_path: Path) -> None:
@@ -208,10 +240,9 @@ def test_one_address_has_only_so_many_and_the_longest_silent_go_first(service: S
         assert not any(is_closed(connection) for connection in then)
 
 
-def test_behind_a_trusted_proxy_there_are_many_people(service: Service, tmp_path: Path) -> None:
-    limits = {"max_connections_per_address": 2, "trusted_proxies": "127.0.0.1"}
-    with serving(service, tmp_path / "api.log", **limits) as served, contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(served.connect(HALF_A_HEAD)) for _ in range(20)]
+def test_behind_a_trusted_proxy_there_are_many_people(behind_a_proxy: Served) -> None:
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(behind_a_proxy.connect(HALF_A_HEAD)) for _ in range(20)]
         for connection in connections:
             connection.sendall(b"\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
