@@ -2,6 +2,7 @@
 
 A trainer and all that it starts inherit a mark in their environment; most of them hold the job's lock as well. A
 process is signalled only while it has one of the two, or is of the session of one that has, and belongs to this user.
+The lock is that of all attempts of the job, so a process with the mark of another attempt is left alone.
 """
 
 import contextlib
@@ -35,9 +36,9 @@ def mark_of(token: str) -> str:
 
 
 def of_attempt(token: str, lock: Path) -> list[Process]:
-    """The living processes of a trainer: those with its mark, those that hold the job's lock, and their sessions."""
+    """The living processes of a trainer: with its mark, or with none and the job's lock, and their sessions."""
     ours = [process for process in _ours() if process.pid != os.getpid() and not _is_any_supervisor(process.pid)]
-    found = {process for process in ours if _has_mark(process.pid, token) or _holds(process.pid, lock)}
+    found = {process for process in ours if _is_of_attempt(process.pid, mark_of(token), lock)}
     leaders = {process.pid for process in found if _session(process.pid) == process.pid}
     found |= {process for process in ours if _session(process.pid) in leaders}
     return sorted(found, key=lambda process: process.pid)
@@ -73,12 +74,20 @@ def _ours() -> Iterator[Process]:
                 yield Process(int(folder.name), started)
 
 
-def _has_mark(pid: int, token: str) -> bool:
+def _is_of_attempt(pid: int, mark: str, lock: Path) -> bool:
+    found = _mark(pid)
+    return found == mark or (found is None and _holds(pid, lock))
+
+
+def _mark(pid: int) -> str | None:
     try:
         environment = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
-        return False
-    return f"{MARK}={mark_of(token)}".encode() in environment
+        return None
+    start = f"{MARK}=".encode()
+    return next(
+        (one.removeprefix(start).decode(errors="replace") for one in environment if one.startswith(start)), None
+    )
 
 
 def _holds(pid: int, lock: Path) -> bool:

@@ -92,10 +92,16 @@ class Reaper:
     def _end(self, lease: Lease, living: Sequence[Process]) -> None:
         """The kernel told the trainer to stop when its supervisor died. It has its time to save, and no more."""
         found_at = self._found_at.setdefault(lease.token, time.monotonic())
-        if time.monotonic() - found_at > self._settings.stop_grace_s:
+        if time.monotonic() - found_at > self._settings.stop_grace_s and self._is_held(lease):
             for process in living:
                 _log.warning("job %s, attempt %s: ending process %s", lease.job_id, lease.attempt, process.pid)
                 attempt_processes.kill(process)
+
+    def _is_held(self, lease: Lease) -> bool:
+        """Whether the lease is still this attempt's: somebody else may have concluded it since it was read."""
+        with self._store.reading() as session:
+            now = leases.of_job(session, lease.job_id)
+            return now is not None and now.token == lease.token
 
     def _conclude(self, orphan: _Orphan) -> bool:
         lease = orphan.lease

@@ -14,6 +14,8 @@ import pytest
 
 from services import lifecycle
 from services.domain.states import State
+from services.store import leases
+from services.store.models import Lease
 from tests.faults.house import House, wait
 from worker import attempt_processes, places, reaper
 from worker.host import Lock, is_alive, is_free, start_time
@@ -213,6 +215,37 @@ def test_processes_are_found_by_mark_by_lock_and_by_session_and_nobody_else_is(t
         assert looking.poll() is None
         assert attempt_processes.of_attempt("ours", tmp_path / "job.lock") == []
         assert is_free(tmp_path / "job.lock")
+
+
+def test_the_next_attempt_of_a_job_holds_its_lock_and_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "job.lock")
+    assert lock.take()
+    mark = {attempt_processes.MARK: attempt_processes.mark_of("next")}
+    with sleeping(env={**os.environ, **mark}, pass_fds=[lock.descriptor], start_new_session=True) as following:
+        lock.close()
+        assert attempt_processes.of_attempt("before", tmp_path / "job.lock") == []
+        assert [one.pid for one in attempt_processes.of_attempt("next", tmp_path / "job.lock")] == [following.pid]
+
+
+def test_nothing_is_ended_for_an_attempt_whose_lease_is_gone(make_house: MakeHouse) -> None:
+    """Concluded by somebody else between the look at the leases and the look at the processes."""
+    house = make_house()
+    job_id, running = deaf(house)
+    with house.store.reading() as session:
+        lease = leases.of_job(session, job_id)
+    assert lease
+    living = attempt_processes.of_attempt(lease.token, places.job_lock(house.settings, job_id))
+    assert running.trainer in {process.pid for process in living}
+    reaping = reaper.Reaper(house.store, house.settings)
+    reaping._found_at[lease.token] = 0.0  # long ago
+    gone = Lease(job_id=job_id, attempt=1, token="concluded")
+    reaping._found_at[gone.token] = 0.0
+
+    reaping._end(gone, living)
+    assert is_alive(running.trainer, running.trainer_started)
+    reaping._end(lease, living)
+    house.until_dead(running.trainer)
+    house.until_final(job_id)
 
 
 def test_a_process_that_has_got_the_number_of_a_dead_one_is_not_signalled() -> None:
