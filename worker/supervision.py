@@ -52,6 +52,7 @@ class Supervision:
         self._started = started
         self._locks = locks
         self._interrupted = False
+        self._is_ingest_broken = False
         self._stopper: _Stopper | None = None
         self._witness = Witness(folder, trainer.pid)
         self._hang = _Hang(folder / EVENTS_FILE, settings.hang_s)
@@ -106,13 +107,16 @@ class Supervision:
         return held
 
     def _ingest(self) -> None:
-        """Whatever is wrong with what the trainer reports, it goes on."""
+        """Whatever is wrong with what the trainer reports, it goes on. A lasting fault is logged once."""
         try:
             ingestion.ingest(self._store, self._job_id, self._number, self._token, self._folder)
+            self._is_ingest_broken = False
         except StoreUnavailable:
             pass
         except Exception:
-            _log.exception("the trainer's reports cannot be read")
+            if not self._is_ingest_broken:
+                _log.exception("the trainer's reports cannot be read; trying again each second")
+            self._is_ingest_broken = True
 
     def _beat(self, held: bool) -> bool:
         try:
