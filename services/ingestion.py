@@ -7,6 +7,7 @@ transaction that keeps the rows, so a supervisor that dies between two batches l
 
 import dataclasses
 import datetime
+import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 
 from services import probed
 from services.clock import utc_now
-from services.domain.contract import EVENTS_FILE, EventKind, bounded_metrics
+from services.domain.contract import EVENTS_FILE, LONGEST_METRIC_NAME, EventKind, bounded_metrics
 from services.files import open_regular
 from services.storable import count, number, storable, text
 from services.store import attempts, events, jobs, leases, metrics
@@ -28,7 +29,7 @@ __all__ = ["ingest"]
 
 _BATCH_BYTES = 1024 * 1024
 _LONGEST_LINE = 16 * 1024 * 1024  # what is longer is no event
-_LONGEST_NAME, _LONGEST_PHASE = 96, 32  # as the database keeps them
+_LONGEST_PHASE = 32  # as the database keeps it
 _LONGEST_PROBLEM = 300
 _LATEST = 253_402_214_400  # 31 December 9999: later moments are none in another zone
 _SLOWEST_STEP_S = 1e6  # eleven days: more is no step, and what is left of a job could not be said in seconds
@@ -183,7 +184,15 @@ def _values(event: _Event) -> Iterator[Value]:
     for name, value in found.items():
         known = number(value)
         if known is not None:
-            yield Value(name[:_LONGEST_NAME], step, known, event.at)
+            yield Value(_series_name(name), step, known, event.at)
+
+
+def _series_name(metric: str) -> str:
+    """As long as the database allows. Two long names that begin alike stay two."""
+    if len(metric) <= LONGEST_METRIC_NAME:
+        return metric
+    digest = hashlib.sha256(metric.encode()).hexdigest()[:10]
+    return f"{metric[: LONGEST_METRIC_NAME - len(digest) - 1]}…{digest}"
 
 
 def _progress(job: Job, attempt: Attempt, event: _Event) -> None:

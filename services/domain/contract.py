@@ -21,7 +21,7 @@ EVENTS_FILE = "events.jsonl"
 LOG_FILE = "train.log"
 OUTCOME_FILE = "outcome.json"
 SAMPLES_DIR = "samples"
-EVALUATIONS_DIR = "evaluations"  # all figures of an evaluation that has too many of single categories for an event
+EVALUATIONS_DIR = "evaluations"  # all figures of an evaluation with too many, or too long names, for series
 
 CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it per architecture
 SUMMARIES_DIR = "tensorboard"  # in the job's directory
@@ -33,6 +33,7 @@ ENOUGH_RUNS = 10
 
 # Of an evaluation. Each becomes a series in the database and in TensorBoard; with 10,000 classes that is too many.
 MOST_CATEGORY_FIGURES = 300
+LONGEST_METRIC_NAME = 96  # characters; the series of a longer one has a shortened name
 
 
 class ContractError(ValueError):

@@ -346,6 +346,20 @@ def test_an_evaluation_of_a_large_label_map_arrives_without_the_figures_of_singl
     assert kept.data["metrics"] == {"DetectionBoxes_Precision/mAP": 0.25}
 
 
+def test_two_long_names_that_begin_alike_are_two_series(desk: Desk, running: Claim, events: Events) -> None:
+    names = [f"DetectionBoxes_PerformanceByCategory/mAP/{'Säugetier ' * 20}{which}" for which in ("A", "B")]
+    just = "m" * 96
+    for step in (2, 4):
+        events.write("eval", step=step, metrics={names[0]: 0.25, names[1]: 0.75, just: 0.5})
+        take_in(desk, running)
+
+    series = {row.name: row.value for row in desk.rows(Metric)}
+    assert sorted(series.values()) == [0.25, 0.5, 0.75]
+    assert series[just] == 0.5
+    assert {len(name) for name in series} == {96}
+    assert all(name == just or name.startswith(names[0][:80]) for name in series)
+
+
 def test_a_long_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, events: Events) -> None:
     line = events.line("warning", message="m" * (2 * 2**20))
     events.path.write_bytes(line[:-1])

@@ -58,6 +58,15 @@ def test_an_evaluation_of_few_categories_is_whole_in_its_event(tmp_path: Path) -
     assert not (tmp_path / "evaluations").exists()
 
 
+def test_names_too_long_for_a_series_are_whole_in_a_file(tmp_path: Path) -> None:
+    metrics = {"Precision/mAP": 0.5, f"PerformanceByCategory/mAP/{'a' * 256}": 0.25}
+
+    assert Reporter(tmp_path).evaluation(3, metrics) == metrics
+    [event] = events(tmp_path)
+    assert event["metrics"] == metrics
+    assert json.loads((tmp_path / event["file"]).read_text()) == {"step": 3, "metrics": metrics}
+
+
 def test_the_figures_of_many_categories_are_in_a_file(tmp_path: Path) -> None:
     metrics = {"Precision/mAP": 0.5} | {f"PerformanceByCategory/mAP/class {n}": 0.5 for n in range(10_000)}
 

@@ -11,6 +11,7 @@ from typing import Any
 from services.domain.contract import (
     EVALUATIONS_DIR,
     EVENTS_FILE,
+    LONGEST_METRIC_NAME,
     OUTCOME_FILE,
     SAMPLES_DIR,
     EventKind,
@@ -55,9 +56,12 @@ class Reporter:
         return folder / name
 
     def evaluation(self, step: int, metrics: dict[str, float], **fields: Any) -> dict[str, float]:
-        """Report an evaluation; returns the metrics that the event holds. Where that is not all, a file holds all."""
+        """Report an evaluation; returns the metrics that the event holds.
+
+        A file holds all of them where the event does not, or where names are too long for series.
+        """
         kept = bounded_metrics(metrics)
-        if len(kept) < len(metrics):
+        if len(kept) < len(metrics) or any(len(name) > LONGEST_METRIC_NAME for name in kept):
             path = self.attempt_dir / EVALUATIONS_DIR / f"step-{step:07d}.json"
             path.parent.mkdir(exist_ok=True)
             write_durably(path, json.dumps({"step": step, "metrics": metrics}))
