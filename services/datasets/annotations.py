@@ -55,7 +55,6 @@ class Annotated:
     """What one example holds. Where there are problems, the rest is what could still be read."""
 
     encoded: bytes = b""
-    source_id: bytes = b""
     objects: int = 0
     classes: list[int] = field(default_factory=list)
     has_masks: bool = False  # of all its objects; of none where there are no objects
@@ -67,7 +66,6 @@ def examine(features: Mapping[str, Feature], labels: LabelMap) -> Annotated:
     found = Annotated()
     values = _of_their_kind(features, found)
     found.encoded = _first(values, "image/encoded", b"")
-    found.source_id = _first(values, "image/source_id", b"")
     size = _image_size(values, found)
     _boxes(values, found)
     _classes(values, labels, found)

@@ -29,7 +29,6 @@ class Survey:
         self._most_objects: Counter[str] = Counter()
         self._masked: Counter[bool] = Counter()  # images with objects, by whether all have masks
         self._seen: dict[str, set[int]] = {split: set() for split in SPLITS}
-        self._ids: set[bytes] = set()
 
     @property
     def is_hopeless(self) -> bool:
@@ -53,17 +52,7 @@ class Survey:
             self._masked[found.has_masks] += 1
         else:
             self._remark(f"{split}: an image has no objects", where)
-        if split == "validation":
-            self._check_id(found.source_id, where)
         self._check_twin(split, hash(found.encoded), where)
-
-    def _check_id(self, source_id: bytes, where: str) -> None:
-        """Evaluation tells images apart by their ids, and leaves out the second of the same id."""
-        if source_id and source_id in self._ids:
-            shown = source_id.decode(errors="replace")[:80]
-            problem = f"image/source_id: {shown!r} occurs twice in validation; give each image its own, or leave it out"
-            self.problems.append(f"{where}: {problem}")
-        self._ids.add(source_id)
 
     def _check_twin(self, split: str, image: int, where: str) -> None:
         self._seen[split].add(image)

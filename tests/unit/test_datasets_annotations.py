@@ -51,7 +51,7 @@ def examined(**changes: Any) -> Annotated:
 def test_a_good_example_is_read() -> None:
     found = examined()
     assert (found.problems, found.remarks) == ([], [])
-    assert (found.objects, found.classes, found.has_masks, found.source_id) == (2, [1, 3], True, b"7")
+    assert (found.objects, found.classes, found.has_masks) == (2, [1, 3], True)
 
 
 @pytest.mark.parametrize(
