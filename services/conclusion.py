@@ -30,7 +30,7 @@ from services.store.models import Attempt, Job
 __all__ = ["Concluded", "Left", "conclude", "read_left", "unreadable"]
 
 _MOST_OF_LOG = 2**30  # bytes, from the end: seconds
-_MOST_OF_OUTCOME = 64 * 2**20  # bytes: that of 10,000 classes has a tenth of it
+_MOST_OF_OUTCOME = 64 * 2**20  # bytes: a trainer of ours writes some kilobytes
 _log = logging.getLogger(__name__)
 
 

@@ -78,7 +78,7 @@ def read_log_lines(
         int | None, Query(alias="from", ge=1, le=LARGEST_ID, description="a line's number; none: the last lines")
     ] = None,
     lines: Annotated[int, Query(ge=1, le=5000, description="how many")] = 500,
-    noise: Annotated[bool, Query(description="name the blocks of TensorFlow's start-up messages too")] = False,
+    noise: Annotated[bool, Query(description="name the blocks of TensorFlow's routine messages too")] = False,
 ) -> Any:
     """Lines of a log by their numbers. Each is shown up to 10,000 bytes; very many long ones are cut off together."""
     return logs.read_lines(here.store, here.settings, caller, job_id, attempt, first, lines, noise=noise)

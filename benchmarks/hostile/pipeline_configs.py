@@ -35,7 +35,7 @@ class Text:
         return (self.head + "".join(pieces))[: MAX_CHARACTERS - len(self.tail)] + self.tail
 
     def _tokens_each(self) -> int:
-        """None where more of them make one longer token: digits in a row."""
+        """0 where more of them make one longer token: digits in a row."""
         return max(0, (_count(self.piece * 20) - 1) // 19)
 
 

@@ -27,7 +27,7 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 
 /** What is in `element` becomes `children`; nothing happens where it looks the same, so that a selection stays. */
 export function put(element, ...children) {
-  const fresh = document.createElement("div"); // no select: one that is emptied chooses another option with each that leaves
+  const fresh = document.createElement("div"); // not a select: removing its options one by one would change which is selected
   fresh.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   if (fresh.innerHTML !== element.innerHTML) element.replaceChildren(...fresh.childNodes);
   return element;

@@ -214,7 +214,7 @@ export class LogView {
 
 const foldRow = ({ first }) => h("div", { class: "line fold" }, h("a", {}), h("button", { type: "button", class: "link", dataset: { fold: String(first) } }));
 function showFold(row, { first, last, isOpen }) {
-  const lines = `${plural(last - first + 1, "line")} of TensorFlow's start-up messages`;
+  const lines = `${plural(last - first + 1, "line")} of TensorFlow's routine messages`;
   const text = isOpen ? `▾ hide ${lines}` : `▸ ${lines} hidden`;
   if (row.lastChild.textContent !== text) row.lastChild.textContent = text;
   row.lastChild.setAttribute("aria-expanded", String(isOpen));
