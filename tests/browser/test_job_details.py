@@ -431,3 +431,8 @@ def test_the_best_is_marked_among_jobs_that_can_be_compared_and_no_other(service
     expect(page.get_by_role("row", name=re.compile("^Images a second")).locator(".best")).to_have_text("0.335 (best)")
     expect(page.get_by_role("row", name=re.compile("^Total loss"))).to_contain_text("0.2")
     expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_count(0)
+
+    page.route("**/v1/models", lambda route: route.fulfill(json={"items": []}))  # as if it no longer offered them
+    page.reload()
+    expect(page.get_by_role("row", name=re.compile("^Total loss"))).to_contain_text("0.2")
+    expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_count(0)

@@ -163,11 +163,13 @@ function showChosen() {
 // --- what differs -----------------------------------------------------------------------------------------------------
 const last = (job, name) => job.metrics.filter((series) => series.name === name).flatMap((series) => series.mean).at(-1) ?? null;
 const seconds = (job) => (job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null);
+/** A model that the service no longer offers is only like itself. */
+const familyOf = (job) => families.get(job.plan.model) ?? job.plan.model;
 /** What two jobs must share for the one to be better than the other. Losses of other models or data are other sums. */
 const SAME = {
   data: (job) => job.dataset,
-  loss: (job) => `${families.get(job.plan.model)} ${job.dataset} ${job.plan.image_size}`,
-  length: (job) => `${families.get(job.plan.model)} ${job.plan.steps * job.plan.batch_size}`,
+  loss: (job) => `${familyOf(job)} ${job.dataset} ${job.plan.image_size}`,
+  length: (job) => `${familyOf(job)} ${job.plan.steps * job.plan.batch_size}`,
   any: () => "",
 };
 let families = new Map();
