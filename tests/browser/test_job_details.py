@@ -294,6 +294,22 @@ def test_of_many_categories_the_best_and_the_worst_are_shown(service: Service, o
     expect(page.locator("table.ap th", has_text="class ")).to_have_count(0)
 
 
+def test_long_names_in_another_script_are_asked_for_in_parts(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=1)
+    names = [f"DetectionBoxes_PerformanceByCategory/mAP/{'種類' * 25}{number}" for number in range(60)]
+    with service.store() as store, store.transaction() as session:
+        metrics.record(session, job, 1, [metrics.Value(name, 50, 0.5, utc_now()) for name in names])
+
+    page = open_tab(service, f"/jobs/{job}")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/metrics?" in request.url else None)
+    page.goto(f"/jobs/{job}#results")
+
+    expect(page.locator("table.ap th", has_text="種類")).to_have_count(60)
+    assert len(asked) > 4
+    assert max(map(len, asked)) < 9000  # the service may refuse a request whose head is longer than 16 KiB
+
+
 def test_another_evaluation_moves_nothing_under_who_looks_at_pictures(service: Service, open_tab: Tab) -> None:
     job = service.made(attempts=1)
     evaluated(service, job, 50, 12)

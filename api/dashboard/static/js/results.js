@@ -9,8 +9,25 @@ const CATEGORY = /^Detection(Boxes|Masks)_PerformanceByCategory\/mAP\/(.+)$/;
 const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\/(.+)$/;
 const FIGURES_FILE = /^attempt-(\d+)\/evaluations\/step-(\d+)\.json$/; // of all categories, where they are too many for series
 const NAMES_AT_ONCE = 50;
+const LONGEST_QUERY = 8000; // characters: the service may refuse a request whose head is twice as long
 const MOST_ROWS = 100;
 const REST_MS = 1000; // an evaluation tells of each of its pictures
+
+/** The names in lists that each fit into one request: a letter beyond ASCII takes up to twelve characters of it. */
+function inParts(names) {
+  const parts = [];
+  let left = 0;
+  for (const name of names) {
+    const { length } = query({ names: name });
+    if (left < length || parts.at(-1).length === NAMES_AT_ONCE) {
+      parts.push([]);
+      left = LONGEST_QUERY;
+    }
+    parts.at(-1).push(name);
+    left -= length;
+  }
+  return parts;
+}
 
 export function start(root, { id, state }) {
   const problem = h("p", { class: "note bad", role: "alert", hidden: true });
@@ -39,9 +56,8 @@ export function start(root, { id, state }) {
     try {
       const { names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`);
       const wanted = names.filter((name) => CATEGORY.test(name) || MAIN.test(name));
-      const parts = Array.from({ length: Math.ceil(wanted.length / NAMES_AT_ONCE) }, (_, at) => wanted.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE));
       const [found, files] = await Promise.all([
-        Promise.all(parts.map((part) => get(`/v1/jobs/${id}/metrics${query({ names: part, max_points: 500 })}`))), get(`/v1/jobs/${id}/artifacts`)]);
+        Promise.all(inParts(wanted).map((part) => get(`/v1/jobs/${id}/metrics${query({ names: part, max_points: 500 })}`))), get(`/v1/jobs/${id}/artifacts`)]);
       if (mine !== asked) return;
       series = found.flatMap((answer) => answer.series);
       pictures = files.items.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ link: `/v1/jobs/${id}/artifacts/${name}`, attempt: Number(attempt), step: Number(step), number: Number(number) }));
