@@ -116,6 +116,29 @@ def test_a_registered_checkpoint_that_fits_the_model_is_chosen(service: Service,
         shutil.rmtree(folder)
 
 
+def test_random_weights_that_were_chosen_stay_after_a_reload_and_in_a_copy(service: Service, open_tab: Tab) -> None:
+    folder = service.home / "checkpoints" / "zoo-d1"
+    write_index(folder / "ckpt-0.index", shapes_of(catalogue.get("efficientdet_d1")))
+
+    def stays_random(page: Page) -> None:
+        expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
+        for model in ("efficientdet_d0", "efficientdet_d1"):
+            page.get_by_label("Model", exact=True).select_option(model)
+            expect(page.get_by_label("Start from")).to_have_value("")
+
+    try:
+        page = open_tab(service, "/jobs/new?model=efficientdet_d1")
+        expect(page.get_by_label("Start from")).to_have_value("zoo-d1")
+        page.get_by_label("Start from").select_option("")
+        page.reload()
+        stays_random(page)
+
+        page.goto(f"/jobs/new?clone={service.made(model='efficientdet_d0')}")
+        stays_random(page)
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service: Service, open_tab: Tab) -> None:
     template = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(3, (448, 640), 3, 77, 0.0125)
     page = open_tab(service, "/jobs/new")

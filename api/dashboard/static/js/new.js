@@ -43,6 +43,7 @@ async function start() {
       say($("#title"), `New job, from #${clone}`);
       if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
       fillFrom(former);
+      isRandomChosen = isRandom();
     } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") ?? firstDataset(wishes.get("model")) });
     if (!former) chooseStart();
     restore();
@@ -141,6 +142,7 @@ function keepChoice(id, options, isOther) {
 }
 
 const fitting = () => checkpoints.filter((one) => one.models.includes(chosen)).map((one) => one.name);
+const isRandom = () => value("checkpoint") === (value("config") ? RANDOM : "");
 let isRandomChosen = false;
 /** A checkpoint that fits the model is chosen without asking; random weights that somebody chose stay. */
 function chooseStart() {
@@ -156,9 +158,8 @@ function showStart() {
   unsaid.textContent = isConfig ? "as in pipeline.config" : "random weights";
   random.hidden = random.disabled = !isConfig;
   if (!isConfig && value("checkpoint") === RANDOM) $("#checkpoint").value = "";
-  const isRandom = value("checkpoint") === (isConfig ? RANDOM : "");
   const none = isConfig || fitting().length ? "" : "No registered checkpoint fits this model. ";
-  say($("#checkpoint-hint"), !isRandom ? "" : `${none}Training from random weights needs far more images and steps than fine-tuning a checkpoint.`);
+  say($("#checkpoint-hint"), !isRandom() ? "" : `${none}Training from random weights needs far more images and steps than fine-tuning a checkpoint.`);
 }
 
 /** Empty fields show what the service takes for them. `asked`: the plan that `body` asks for. */
@@ -186,10 +187,10 @@ function request() {
     prefer: $("#wait").checked ? "wait" : undefined, plan_ahead: $("#as-asked").checked ? false : undefined,
   });
   const device = given({ min_memory_mb: number("min-memory") || undefined, wait: $("#wait-device").checked || undefined });
-  const isRandom = value("checkpoint") === RANDOM; // null, which is not the same as nothing
-  return { ...(isRandom ? { checkpoint: null } : {}), ...given({
+  const isNone = value("checkpoint") === RANDOM; // null, which is not the same as nothing
+  return { ...(isNone ? { checkpoint: null } : {}), ...given({
     name: value("name"), dataset: value("dataset"), model: config ? undefined : chosen, notes: value("notes"),
-    image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: value("checkpoint") === RANDOM ? undefined : value("checkpoint"), pipeline_config: config,
+    image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: isNone ? undefined : value("checkpoint"), pipeline_config: config,
     priority: number("priority"), train: Object.keys(train).length ? train : undefined, policy, device: Object.keys(device).length ? device : undefined,
   }) };
 }
@@ -252,15 +253,16 @@ async function estimate() {
 // --- the draft, which survives a reload -----------------------------------------------------------------------------------
 function keep() {
   if (!isFilled) return; // its lists are still empty: a draft of that would choose nothing
-  const draft = { fields: { ...Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), model: chosen }, checks: CHECKS.filter((id) => $(`#${id}`).checked), levers: levers.all() };
+  const draft = { fields: { ...Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), model: chosen }, checks: CHECKS.filter((id) => $(`#${id}`).checked), levers: levers.all(), isRandomChosen };
   sessionStorage.setItem(DRAFT, JSON.stringify(draft));
 }
 function restore() {
   const kept = sessionStorage.getItem(DRAFT);
   if (!kept) return;
   try {
-    const { fields, checks, levers: order } = JSON.parse(kept);
+    const { fields, checks, levers: order, isRandomChosen: wasRandomChosen } = JSON.parse(kept);
     chosen = fields.model;
+    isRandomChosen = Boolean(wasRandomChosen);
     for (const id of FIELDS) if (id !== "model") choose(id, fields[id] ?? "");
     showModel();
     for (const id of CHECKS) $(`#${id}`).checked = checks.includes(id);
@@ -279,7 +281,7 @@ $("#discard").addEventListener("click", () => {
 const form = $("#form");
 form.addEventListener("input", (event) => {
   const { id } = event.target;
-  if (id === "checkpoint") isRandomChosen = !value("checkpoint");
+  if (id === "checkpoint") isRandomChosen = isRandom();
   if (id === "model") {
     chosen = event.target.value;
     chooseStart();
