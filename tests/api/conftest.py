@@ -2,13 +2,16 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 from services.datasets import shapes
 from services.store.engine import Store
 from services.users import passwords
-from tests.api.service import Service
+from tests.api.service import People, Service, add_people
+from tests.databases import BACKENDS, new_database
 
 
 @pytest.fixture(autouse=True)
@@ -24,22 +27,54 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def service(tmp_path: Path, migrated_sqlite: Path, sample: Path) -> Iterator[Service]:
-    """On SQLite, where it is by default."""
-    home = tmp_path / "home"
-    home.mkdir()
-    path = shutil.copy(migrated_sqlite, home / "downshift.db")
+@pytest.fixture(scope="session")
+def populated_sqlite(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> tuple[Path, People]:
+    """A database with people in it, and who they are: made once and copied for each test."""
+    home = tmp_path_factory.mktemp("people")
+    path = Path(shutil.copy(migrated_sqlite, home / "downshift.db"))
     with contextlib.closing(Store.open(f"sqlite:///{path}")) as store:
-        yield Service(home, store, sample)
+        return path, add_people(store, home)
+
+
+@pytest.fixture(scope="session")
+def populated_postgresql(
+    tmp_path_factory: pytest.TempPathFactory, postgres: str, migrated_postgresql: str
+) -> Iterator[tuple[str, People]]:
+    """The same on PostgreSQL, by the database's name."""
+    with new_database(postgres, migrated_postgresql) as address:
+        with contextlib.closing(Store.open(address)) as store:
+            people = add_people(store, tmp_path_factory.mktemp("people"))
+        yield str(make_url(address).database), people
+
+
+@contextlib.contextmanager
+def service_on_sqlite(home: Path, populated: tuple[Path, People], sample: Path, **settings: Any) -> Iterator[Service]:
+    database, people = populated
+    home.mkdir()
+    path = shutil.copy(database, home / "downshift.db")
+    with contextlib.closing(Store.open(f"sqlite:///{path}")) as store:
+        yield Service(home, store, people, sample, **settings)
 
 
 @pytest.fixture
-def service_on_postgresql(tmp_path: Path, postgresql_store: Store, sample: Path) -> Service:
-    return Service(tmp_path / "home", postgresql_store, sample)
+def service(tmp_path: Path, populated_sqlite: tuple[Path, People], sample: Path) -> Iterator[Service]:
+    """On SQLite, where it is by default."""
+    with service_on_sqlite(tmp_path / "home", populated_sqlite, sample) as found:
+        yield found
 
 
 @pytest.fixture
-def service_on_each(tmp_path: Path, store: Store, sample: Path) -> Service:
+def service_on_postgresql(
+    tmp_path: Path, postgres: str, populated_postgresql: tuple[str, People], sample: Path
+) -> Iterator[Service]:
+    template, people = populated_postgresql
+    with new_database(postgres, template) as address, contextlib.closing(Store.open(address)) as store:
+        yield Service(tmp_path / "home", store, people, sample)
+
+
+@pytest.fixture(params=BACKENDS)
+def service_on_each(request: pytest.FixtureRequest) -> Service:
     """On SQLite and on PostgreSQL."""
-    return Service(tmp_path / "home", store, sample)
+    name = "service" if request.param == "sqlite" else "service_on_postgresql"
+    found: Service = request.getfixturevalue(name)
+    return found

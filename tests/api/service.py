@@ -2,7 +2,8 @@
 
 import datetime
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from services import accounts, tokens
-from services.accounts import Role, Scope
+from services.accounts import Principal, Role, Scope
 from services.clock import utc_now
 from services.domain.states import State
 from services.settings import Settings
@@ -29,10 +30,29 @@ BODY: dict[str, Any] = {
 NOBODY = "dsh_" + "0" * 43
 
 
-class Service:
-    """Four people: an admin, two members, a viewer. `ask` as one of them; None asks without a token."""
+@dataclass(frozen=True)
+class People:
+    """An admin, two members and a viewer who are in a database already."""
 
-    def __init__(self, home: Path, store: Store, sample: Path, **settings: Any) -> None:
+    tokens: Mapping[str, str]
+    principals: Mapping[str, Principal]
+
+
+def add_people(store: Store, home: Path) -> People:
+    secret = accounts.ensure_admin(store, Settings(home=home))
+    assert secret is not None
+    admin = accounts.authenticate(store, secret)
+    found = {"admin": secret}
+    for name, role in (("anna", Role.MEMBER), ("bert", Role.MEMBER), ("vera", Role.VIEWER)):
+        accounts.create_user(store, admin, name, role)
+        found[name] = tokens.create(store, admin, "test", (Scope.SUBMIT,), user=name).secret or ""
+    return People(found, {name: accounts.authenticate(store, token) for name, token in found.items()})
+
+
+class Service:
+    """`people` are in `store`. `ask` as one of them; None asks without a token."""
+
+    def __init__(self, home: Path, store: Store, people: People, sample: Path, **settings: Any) -> None:
         self.store = store
         values = {
             "home": home,
@@ -44,14 +64,8 @@ class Service:
         self.records = Records(store, self.settings)
         self.settings.datasets_dir.mkdir(parents=True)
         shutil.copytree(sample, self.settings.datasets_dir / "shapes")
-        secret = accounts.ensure_admin(store, self.settings)
-        assert secret is not None
-        self.tokens = {"admin": secret}
-        self.principals = {"admin": accounts.authenticate(store, secret)}
-        for name, role in (("anna", Role.MEMBER), ("bert", Role.MEMBER), ("vera", Role.VIEWER)):
-            accounts.create_user(store, self.principals["admin"], name, role)
-            self.tokens[name] = self.token(name)
-            self.principals[name] = accounts.authenticate(store, self.tokens[name])
+        self.settings.admin_token_file.write_text(people.tokens["admin"])
+        self.tokens, self.principals = dict(people.tokens), dict(people.principals)
         self.app = create_app(self.settings, store)
         self.client = TestClient(self.app, base_url="http://localhost", raise_server_exceptions=False)
 

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import resource
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,9 +18,9 @@ import pytest
 
 from api.connections import Limits
 from services.settings import Settings
-from services.store.engine import Store
+from tests.api.conftest import service_on_sqlite
 from tests.api.listening import bearer
-from tests.api.service import Service
+from tests.api.service import People, Service
 from tests.api.test_process import ROOT, environment, free_port
 
 MANY = 1100
@@ -112,13 +111,12 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path, sample: Path) -> Iterator[Service]:
+def service(
+    tmp_path_factory: pytest.TempPathFactory, populated_sqlite: tuple[Path, People], sample: Path
+) -> Iterator[Service]:
     """One for all: these tests change nothing in it, and each start of the api takes seconds."""
-    home = tmp_path_factory.mktemp("service") / "home"
-    home.mkdir()
-    path = shutil.copy(migrated_sqlite, home / "downshift.db")
-    with contextlib.closing(Store.open(f"sqlite:///{path}")) as store:
-        yield Service(home, store, sample)
+    with service_on_sqlite(tmp_path_factory.mktemp("service") / "home", populated_sqlite, sample) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

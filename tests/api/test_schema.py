@@ -1,8 +1,6 @@
 """The OpenAPI against the service: schemathesis makes up requests, right and wrong ones, and believes the document."""
 
-import contextlib
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,22 +18,24 @@ from services.accounts import Scope
 from services.domain import catalogue
 from services.domain.states import State
 from services.settings import Settings
-from services.store.engine import Store
-from tests.api.service import Service
+from tests.api.conftest import service_on_sqlite
+from tests.api.service import People, Service
 
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _EXAMPLES = 12  # of each operation, beside those that walk the limits of each field
 
 
 @pytest.fixture(scope="module")
-def busy_service(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path, sample: Path) -> Iterator[Service]:
+def busy_service(
+    tmp_path_factory: pytest.TempPathFactory, populated_sqlite: tuple[Path, People], sample: Path
+) -> Iterator[Service]:
     """Jobs in every state, with attempts, series and files, so that requests get past "there is no such job"."""
     home = tmp_path_factory.mktemp("busy") / "home"
-    home.mkdir()
-    store = Store.open(f"sqlite:///{shutil.copy(migrated_sqlite, home / 'downshift.db')}")
-    with contextlib.closing(store), pytest.MonkeyPatch.context() as patch:
+    with (
+        service_on_sqlite(home, populated_sqlite, sample, max_jobs_per_user=10_000) as service,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setattr(events, "LONGEST_S", 0.0)  # what has happened, and then the end
-        service = Service(home, store, sample, max_jobs_per_user=10_000)
         for number, state in enumerate(State):
             service.job("admin", state, attempts=number % 3, name=f"job {state}")
         service.device(leased_to=2)
