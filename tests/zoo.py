@@ -13,7 +13,7 @@ train_input_reader {
   label_map_path: "PATH_TO_BE_CONFIGURED/label_map.txt"
   tf_record_input_reader { input_path: "PATH_TO_BE_CONFIGURED/train2017-?????-of-00256.tfrecord" }
 }
-eval_config { export_path: "/tmp/predictions" num_visualizations: 20 }
+eval_config { export_path: "/tmp/predictions" num_visualizations: 20 force_no_resize: true }
 """
 _EVALUATION = """
 eval_input_reader {

@@ -65,6 +65,7 @@ def test_what_is_changed_in_a_zoo_s_config_is_listed_with_its_reason(settings: S
     assert found["eval_input_reader[1].label_map_path"]["group"] == "dataset"
     assert found["eval_input_reader[0].shuffle"]["group"] == "evaluation"
     assert found["train_config.replicas_to_aggregate"]["group"] == "unused"
+    assert found["eval_config.force_no_resize"]["group"] == "unused"
     listed = {field for field, change in found.items() if change["group"] != "unused"}
     assert listed == {change.field for change in pipeline_config.compare(sent, as_run(settings, sent))}
 

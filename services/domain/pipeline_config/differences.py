@@ -150,6 +150,7 @@ _UNUSED: Mapping[str, Mapping[str, str]] = {
         "eval_interval_secs": "evaluation comes after steps, not seconds: see train.evaluations",
         "use_moving_averages": "averages are evaluated where the optimizer keeps them (use_moving_average)",
         "include_metrics_per_category": "results of each class are always computed",
+        "force_no_resize": "images are resized as in training",
         **dict.fromkeys(
             ("num_visualizations", "min_score_threshold", "max_num_boxes_to_visualize", "skip_scores", "skip_labels",
              "visualize_groundtruth_boxes", "groundtruth_box_visualization_color",
