@@ -21,6 +21,7 @@ EVENTS_FILE = "events.jsonl"
 LOG_FILE = "train.log"
 OUTCOME_FILE = "outcome.json"
 SAMPLES_DIR = "samples"
+SAMPLE_CLASSES_FILE = "classes.json"  # beside the samples: names of the classes that are drawn by number, by it
 EVALUATIONS_DIR = "evaluations"  # all figures of an evaluation with too many, or too long names, for series
 
 CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it per architecture

@@ -266,6 +266,17 @@ def test_pictures_are_by_evaluation_and_the_arrow_keys_go_through_them(service: 
     expect(page.get_by_role("button", name=re.compile("^Image 3"))).to_be_focused()
 
 
+def test_classes_that_pictures_have_as_numbers_are_named(service: Service, open_tab: Tab) -> None:
+    job = service.made(attempts=1)
+    evaluated(service, job, 50, 1)
+    names = {"3": "猫", "12": "قطة"}
+    (service.log(job, 1).parent / "samples" / "classes.json").write_text(json.dumps(names))
+
+    page = open_tab(service, f"/jobs/{job}#results")
+
+    expect(page.get_by_text("Drawn by number: #3 猫, #12 قطة")).to_be_visible()
+
+
 def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
     """As a trainer leaves it, and as it is told."""
     with service.store() as store, store.transaction() as session:

@@ -192,6 +192,17 @@ def test_pascal_metrics_take_no_padding_for_objects(tmp_path: Path, records: Dat
     assert not [name for name in found if name.endswith("/circle")]  # what padding would be taken for
 
 
+def test_names_that_cannot_be_drawn_are_in_a_file(tmp_path: Path, records: Dataset) -> None:
+    label_map = tmp_path / "label_map.pbtxt"
+    names = "".join(f"item {{ id: {n} name: '{name}' }}\n" for n, name in ((1, "круг"), (2, "square"), (3, "三角形")))
+    label_map.write_text(names)
+
+    evaluated = Evaluated(tmp_path, replace(records, label_map=label_map))
+
+    assert evaluated.events("warning") == []
+    assert json.loads((tmp_path / "samples" / "classes.json").read_text()) == {"3": "三角形"}
+
+
 def test_a_mask_of_a_class_that_the_label_map_does_not_have_is_left_out() -> None:
     from object_detection.protos import eval_pb2
 

@@ -92,8 +92,8 @@ def _pillow_getsize() -> None:
     from PIL import ImageFont
 
     def getsize(font, text):
-        left, top, right, bottom = font.getbbox(text)
-        return right - left, bottom - top
+        _, _, right, bottom = font.getbbox(text)
+        return right, bottom  # from where the text is drawn, not from its first ink
 
     for kind in (ImageFont.FreeTypeFont, ImageFont.ImageFont):
         if not hasattr(kind, "getsize"):

@@ -1,5 +1,6 @@
 """COCO evaluation in the training process, between its steps, and pictures of a few fixed validation images."""
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +11,14 @@ from object_detection import model_lib, model_lib_v2
 from object_detection.core import standard_fields
 from object_detection.utils import label_map_util
 
-from services.domain.contract import EventKind, Phase, Reason
-from worker.trainer import evaluators, preflight, samples
+from services.domain.contract import SAMPLE_CLASSES_FILE, EventKind, Phase, Reason
+from worker.trainer import class_labels, evaluators, preflight, samples
 from worker.trainer import input as inputs_of
 from worker.trainer.device import Memory
 from worker.trainer.endings import read_exception
 from worker.trainer.evaluated_image import EvaluatedImage
 from worker.trainer.model import set_training
-from worker.trainer.report import Reporter
+from worker.trainer.report import Reporter, write_durably
 
 FIELDS = standard_fields.InputDataFields
 DETECTION = standard_fields.DetectionResultFields
@@ -36,9 +37,17 @@ class Evaluation:
         self._dataset = inputs_of.evaluation(config, model)
         label_map = config.eval_input_reader[0].label_map_path
         self._categories = label_map_util.create_category_index_from_labelmap(label_map, use_display_name=True)
+        self._labels = self._prepare_labels()
         self._class_ids = preflight.class_ids("eval_input_reader[0]", config.eval_input_reader[0])
         _, example_spec = self._dataset.element_spec
         self._detect = tf.function(self._detect_and_compare, input_signature=example_spec, autograph=False)
+
+    def _prepare_labels(self) -> dict[int, dict[str, Any]]:
+        """What stands at the boxes. Where that is a number, a file beside the pictures has the name."""
+        numbered = class_labels.numbered(self._categories)
+        if numbered and self._samples:
+            write_durably(self._reporter.sample_path(SAMPLE_CLASSES_FILE), json.dumps(numbered))
+        return class_labels.of(self._categories)
 
     def run(self, step: int) -> dict[str, float]:
         """Evaluate all validation images; reports an `eval` event and the samples, returns the event's metrics."""
@@ -63,9 +72,8 @@ class Evaluation:
         losses: list[dict[str, float]] = []
         for number, (record, (features, labels)) in enumerate(self._dataset):
             image_losses, results, detected_masks = self._detect(features, labels)
-            losses.append(
-                {name: float(loss) for name, loss in image_losses.items()}
-            )  # a tensor would stay on the device
+            # As numbers: a tensor would keep its memory of the device until the last image.
+            losses.append({name: float(loss) for name, loss in image_losses.items()})
             image = EvaluatedImage(number, record.numpy(), results, detected_masks, self._class_ids)
             for name, evaluator in list(computed.items()):
                 if not self._tried(f"{name} cannot be computed", lambda e=evaluator, i=image: i.add_to(e)):
@@ -120,7 +128,7 @@ class Evaluation:
     def _draw_sample(self, image: EvaluatedImage, step: int) -> None:
         """Truth on the left, prediction on the right, as a PNG and an `image` event."""
         path = self._reporter.sample_path(f"step-{step:07d}-{image.number:02d}.png")
-        samples.draw(path, image.encoded, image.size, image.truth(), image.prediction(), self._categories)
+        samples.draw(path, image.encoded, image.size, image.truth(), image.prediction(), self._labels)
         self._reporter.event(
             EventKind.IMAGE, step=step, sample=image.number, file=str(path.relative_to(self._reporter.attempt_dir))
         )

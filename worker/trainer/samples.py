@@ -10,12 +10,14 @@ import numpy as np
 from object_detection.utils import visualization_utils
 from PIL import Image
 
-from worker.trainer import masks
+from worker.trainer import class_labels, masks
 
 GAP = 8  # pixels between truth and prediction
 LARGEST, SMALLEST = 1024, 256  # of a picture's longer side: a label must be readable on a tiny image
 _LEAST_SCORE = 0.3
 _MOST_BOXES = 50
+
+class_labels.install_font()
 
 
 @dataclass(frozen=True)

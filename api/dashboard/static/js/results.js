@@ -7,6 +7,7 @@ import { openPicture } from "./lightbox.js";
 const PICTURE = /^attempt-(\d+)\/samples\/step-(\d+)-(\d+)\.png$/;
 const CATEGORY = /^Detection(Boxes|Masks)_PerformanceByCategory\/mAP\/(.+)$/;
 const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\/(.+)$/;
+const CLASSES_FILE = /^attempt-(\d+)\/samples\/classes\.json$/; // names of classes that pictures have as numbers
 const FIGURES_FILE = /^attempt-(\d+)\/evaluations\/step-(\d+)\.json$/; // of all categories, where they are too many for series
 const NAMES_AT_ONCE = 50;
 const LONGEST_QUERY = 8000; // characters: the service may refuse a request whose head is twice as long
@@ -37,7 +38,8 @@ export function start(root, { id, state }) {
   const mainPlace = h("span", { class: "row" });
   const tables = h("div", { class: "results" });
   const list = h("ul", { class: "gallery" });
-  const withPictures = h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"), list);
+  const numbered = h("p", { class: "muted", hidden: true });
+  const withPictures = h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"), numbered, list);
   const noPictures = h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
   const whole = [h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, mainPlace), tables, withPictures, noPictures];
   let due = true;
@@ -64,6 +66,7 @@ export function start(root, { id, state }) {
       figureFiles = new Map(files.items.map((file) => file.name.match(FIGURES_FILE)).filter(Boolean)
         .sort((one, other) => one[1] - other[1]).map(([name, , step]) => [Number(step), `/v1/jobs/${id}/artifacts/${name}`]));
       problem.hidden = true;
+      addNumbered(files.items.map((file) => file.name).filter((name) => CLASSES_FILE.test(name)).at(-1));
       show(isFollowed() ? null : Number(select.value));
     } catch (error) {
       if (mine !== asked) return;
@@ -101,14 +104,37 @@ export function start(root, { id, state }) {
   async function addCategories(step) {
     const address = figureFiles.get(step);
     if (!address) return;
-    if (!readFiles.has(address)) readFiles.set(address, get(address));
     try {
-      const { metrics } = JSON.parse(await readFiles.get(address)); // files are served as text
+      const { metrics } = await read(address);
       if (Number(select.value) === step) put(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
     } catch (error) {
-      readFiles.delete(address);
       say(problem, `The categories' figures could not be loaded: ${error.message}`);
       problem.hidden = false;
+    }
+  }
+
+  /** Which class is which, where the pictures have numbers for names that could not be drawn. */
+  async function addNumbered(name) {
+    if (!name) return;
+    try {
+      const names = await read(`/v1/jobs/${id}/artifacts/${name}`);
+      // A name that runs from right to left must not take its neighbours along.
+      put(numbered, "Drawn by number: ", Object.entries(names).map(([number, one], at) => [`${at ? ", " : ""}#${number} `, h("bdi", {}, one)]));
+      numbered.hidden = false;
+    } catch (error) {
+      say(problem, `The names of numbered classes could not be loaded: ${error.message}`);
+      problem.hidden = false;
+    }
+  }
+
+  /** A JSON file of the job, once. Files are served as text. */
+  async function read(address) {
+    if (!readFiles.has(address)) readFiles.set(address, get(address));
+    try {
+      return JSON.parse(await readFiles.get(address));
+    } catch (error) {
+      readFiles.delete(address);
+      throw error;
     }
   }
 
