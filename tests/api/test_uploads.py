@@ -162,18 +162,26 @@ def test_a_small_archive_that_holds_much_leaves_training_its_disk(
     assert left_over(service) == []
 
 
-def test_a_disk_that_fills_up_while_unpacking_is_told(
-    service: Service, records: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("number", "status", "code"), [(errno.ENOSPC, 507, "no_space"), (errno.EROFS, 500, "internal")]
+)
+def test_a_disk_that_cannot_be_written_while_unpacking_is_not_the_senders_fault(
+    service: Service,
+    records: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    status: int,
+    code: str,
 ) -> None:
     def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(number, "No write")
 
     def checked_here(processes: Processes, module: str, request: dict[str, Any], limits: Limits) -> dict[str, Any]:
         return dataclasses.asdict(upload_check.check(upload_check.Request(**request)))
 
     monkeypatch.setattr("services.archives._copy", full)
     monkeypatch.setattr(Processes, "run", checked_here)
-    expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 507, "no_space")
+    expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), status, code)
     assert left_over(service) == []
 
 
