@@ -247,7 +247,7 @@ class LogLines(BaseModel):
     lines: list[str]
     is_whole: bool = Field(description="false: the last line is still being written; request it again")
     noise: list[list[int]] = Field(
-        description="first and last line of each block of TensorFlow's start-up messages, if requested"
+        description="first and last line of each block of TensorFlow's routine messages, if requested"
     )
 
 
