@@ -16,12 +16,6 @@ def run(*command: str, timeout: int = 550) -> str:
     return done.stdout
 
 
-def test_its_own_model_builder_tests_pass() -> None:
-    output = run("benchmarks.odapi_suite", "--only", "builders.model_builder_tf2_test")
-
-    assert "builders.model_builder_tf2_test: passes wholly" in output
-
-
 def test_it_builds_every_network_with_every_smaller_backbone_and_size() -> None:
     """Networks are really built; of further sizes of one network the resizer alone (`make test-slow` builds all)."""
     output = run("benchmarks.build_all_models", "--quick")
