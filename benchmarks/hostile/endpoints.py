@@ -272,8 +272,10 @@ def uploading(archive: bytes, what: str = "datasets") -> Trial:
 
 
 def dataset(api: Api | None = None, labels: bytes | None = None, **more: bytes) -> dict[str, bytes]:
-    folder = (api or Api()).settings.datasets_dir / "shapes"
-    files = {file.name: file.read_bytes() for file in folder.glob("*.tfrecord")}
+    api = api or Api()  # its folder is there as long as it is
+    folder = api.settings.datasets_dir / "shapes"
+    files = {file.name: file.read_bytes() for file in folder.glob("*.tfrecord*")}
+    assert files
     return {**files, "labels.pbtxt": labels or (folder / "label_map.pbtxt").read_bytes(), **more}
 
 
