@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from services.bounded_process import Processes
 from services.errors import Busy, LimitReached
+from services.uploads import stopping
 
 __all__ = ["UploadQueue"]
 
@@ -39,7 +40,7 @@ class UploadQueue:
             try:
                 future = self._threads.submit(work)
             except RuntimeError:  # closed
-                raise _stopping() from None
+                raise stopping() from None
             self._held[user_id] += 1
         future.add_done_callback(lambda _: self._release(user_id))  # also where nobody waits for it any more
         try:
@@ -47,7 +48,7 @@ class UploadQueue:
         except asyncio.CancelledError:
             if not self._is_closed:  # it is the request that was cancelled
                 raise
-            raise _stopping() from None
+            raise stopping() from None
 
     def close(self) -> None:
         """End the checks that run; those that wait are dropped."""
@@ -66,7 +67,3 @@ class UploadQueue:
         with self._lock:
             self._held[user_id] -= 1
             self._held += Counter()  # without those who have none
-
-
-def _stopping() -> Busy:
-    return Busy("the service is being stopped; nothing was added, send it again", 10)

@@ -29,7 +29,7 @@ from services.store import audit, idempotency
 from services.store.engine import Store
 from services.upload_check import Outcome, Request
 
-__all__ = ["Desk", "Upload", "add_checkpoint", "add_dataset", "place_for", "require_space"]
+__all__ = ["Desk", "Upload", "add_checkpoint", "add_dataset", "place_for", "require_space", "stopping"]
 
 _MB = 2**20
 _PREFIX = ".upload-"
@@ -167,6 +167,10 @@ def _add(desk: Desk, principal: Principal, upload: Upload, key: Key | None, take
     return done
 
 
+def stopping() -> Busy:
+    return Busy("the service is being stopped; nothing was added, send it again", 10)
+
+
 def _put_in_place(desk: Desk, upload: Upload, taken: _Taken) -> None:
     """Beside its place first: what a process that was ended midway leaves there goes with the folder."""
     taken.root.mkdir(parents=True, exist_ok=True)
@@ -193,7 +197,7 @@ def _check(desk: Desk, upload: Upload, taken: _Taken, ready: Path) -> None:
         what = "could not be checked: the checking process crashed on it"
         raise Invalid([Fault("archive", f"{what}; try again, then ask an admin to look in the log")]) from None
     except Stopped:
-        raise Busy("the service is being stopped; nothing was added, send it again", 10) from None
+        raise stopping() from None
     if outcome.code == "fault":
         raise OSError(f"an archive could not be checked: {outcome.problems[0]}")
     if outcome.code == "no_space":

@@ -298,7 +298,7 @@ def test_the_export_stands_by_itself(story: Story, dataset: Dataset) -> None:
             assert str(outside).encode() not in file.read_bytes(), file
 
 
-def test_tensorboard_shows_both_attempts(story: Story) -> None:
+def test_tensorboard_shows_every_attempt(story: Story) -> None:
     assert story.inspected["summaries"]["Loss/total_loss"] == list(range(1, STEPS + 1))
     assert "learning_rate" in story.inspected["summaries"]
 
