@@ -61,9 +61,9 @@ labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -
 
 .PHONY: test-trainings test-others
 test-trainings: $(STAMP)
-	@$(call labelled,trainings,tests/integration)
+	@$(call labelled,trainings,-m 'tensorflow and not slow')
 test-others: $(STAMP)
-	@$(call labelled,others   ,--ignore=tests/integration)
+	@$(call labelled,others   ,-m 'not tensorflow and not slow')
 
 .PHONY: test-slow
 test-slow: $(STAMP) ## the tests that take minutes each

@@ -8,12 +8,12 @@ import uvicorn
 
 from api.app import create_app
 from api.connections import BACKLOG, Connections, Limits, raise_descriptors
-from api.log_format import begin_log
-from services.health import readiness
-from services.queue import wake_workers
+from api.http.log_format import begin_log
+from services.broker import wake_workers
+from services.preload import warm_up
+from services.readiness import readiness
 from services.settings import Settings, SettingsError
 from services.store.engine import Store
-from services.warm_up import warm_up
 
 _FINISH_S = 5  # for requests that are being answered when the service is told to stop
 

@@ -5,15 +5,16 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api import cookies, docs_page, problems
-from api.body_limit import BodyLimit
-from api.broadcast import Broadcaster
-from api.context import Context, known_query_only
+from api import docs_page
 from api.dashboard import pages
-from api.edge import Edge
-from api.gate import Gate, is_public
+from api.dependencies import Context, known_query_only
+from api.http import cookies, problems
+from api.middleware.authentication import Gate, is_public
+from api.middleware.body_limit import BodyLimit
+from api.middleware.request_counts import Traffic
+from api.middleware.request_log import Edge
 from api.routes import attempts, events, files, health, jobs, metrics, sessions, supplies, tokens, users, webhooks
-from api.traffic import Traffic
+from api.sse.hub import Broadcaster
 from services.settings import Settings
 from services.store.engine import Store
 

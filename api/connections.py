@@ -15,8 +15,8 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from api.event_stream import IS_STREAM
-from api.rate import network_of
+from api.middleware.rate_limit import network_of
+from api.sse.response import IS_STREAM
 from services.settings import Settings
 
 __all__ = ["BACKLOG", "Connection", "Connections", "Limits", "raise_descriptors"]

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from services.bounded_process import Processes
 from services.errors import Busy, LimitReached
-from services.uploads import stopping
+from services.library.uploads import stopping
 
 __all__ = ["UploadQueue"]
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
-from worker.attempts import with_dataset
+from worker.attempt_dir import with_dataset
 
 BATCH = 4
 EVERYTHING = 100_000  # more than there are anchors, so that the random sample is all of them

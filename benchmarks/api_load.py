@@ -38,19 +38,20 @@ sys.path.insert(0, str(ROOT))
 import httpx  # noqa: E402
 from sqlalchemy import text  # noqa: E402
 
-from api import cursors  # noqa: E402
+from api.http import cursors  # noqa: E402
 from benchmarks.dispatch import redis  # noqa: E402
 from benchmarks.many_jobs import HOST, LONG, OWNER, RARE, Filled, fill  # noqa: E402
 from launcher import addresses  # noqa: E402
 from launcher.children import bound_to_us  # noqa: E402
-from services import accounts, scheduling  # noqa: E402
-from services.accounts import Scope  # noqa: E402
 from services.clock import utc_now  # noqa: E402
+from services.scheduling import claim as scheduling  # noqa: E402
 from services.settings import Settings  # noqa: E402
 from services.store import events, jobs, migrate  # noqa: E402
 from services.store.engine import Store, make_engine  # noqa: E402
-from tests.databases import postgres_server  # noqa: E402
-from tests.desk import sample_home  # noqa: E402
+from services.users import principal  # noqa: E402
+from services.users.principal import Scope  # noqa: E402
+from tests.support.databases import postgres_server  # noqa: E402
+from tests.support.desk import sample_home  # noqa: E402
 
 RATIO, MOST_MS, AT_JOBS = 1.3, 100.0, 100_000
 NEW = {
@@ -167,9 +168,9 @@ def serving(kind: str, rows: Filled, url: str, home: Path, broker: str) -> Itera
     )
     store = Store.open(url)
     with store.transaction() as session:
-        user = accounts.local_principal(store)
-        admin = session.get_one(accounts.User, user.user_id)
-        token = accounts.new_token(session, admin, "api_load", [Scope.ADMIN], None, utc_now())[1]
+        user = principal.local_principal(store)
+        admin = session.get_one(principal.User, user.user_id)
+        token = principal.new_token(session, admin, "api_load", [Scope.ADMIN], None, utc_now())[1]
         tomorrow = utc_now() + datetime.timedelta(days=1)  # nobody reports them here
         session.execute(text("UPDATE devices SET seen_at = :at"), {"at": tomorrow})
     process = subprocess.Popen(

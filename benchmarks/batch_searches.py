@@ -2,7 +2,7 @@
 
     python benchmarks/batch_searches.py ATTEMPT_DIR halving|shrinking|doubling [--whole]     # prints one JSON object
 
-The attempt directory says what was asked for (`worker.attempts` makes one). All of these tools retry in their process,
+The attempt directory says what was asked for (`worker.attempt_dir` makes one). All these tools retry in their process,
 so no start of a process and no import is counted. Composer and Lightning keep the model and its optimizer, and so does
 their process here. Accelerate keeps nothing: what it calls again builds everything. TensorFlow does not let go of all
 that such a model had, which would count against the next try, so each of its tries has a process of its own and its
@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.domain.contract import SPEC_FILE, AttemptSpec, Reason
 from worker.trainer import device, preflight
-from worker.trainer.endings import read_exception
+from worker.trainer.failures import read_exception
 
 STEPS = 2  # after which a size is said to fit: the second one finds the optimizer's slots and the next images there
 LIGHTNING_STEPS = 3  # BatchSizeFinder's `steps_per_trial`

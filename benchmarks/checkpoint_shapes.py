@@ -1,4 +1,4 @@
-"""Write services/domain/checkpoint_shapes.json: the shapes of the variables that each backbone takes from a checkpoint.
+"""Write checkpoint_shapes.json of services/domain/checkpoints: the shapes of variables that a backbone takes from one.
 
     python benchmarks/checkpoint_shapes.py              # all of them: about 10 minutes on one core
     python benchmarks/checkpoint_shapes.py resnet50     # print those of one backbone, and write nothing
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, Model
-from services.domain.checkpoint_fit import network_name
+from services.domain.checkpoints.fit import network_name
 
 ROOT = Path(__file__).resolve().parent.parent
 SIDE = 256
@@ -60,7 +60,7 @@ def main(names: Iterable[str]) -> None:
         found[name] = shapes_of(model)
         print(f"{name}: {sum(found[name].values())} variables of {len(found[name])} shapes", flush=True)
     if chosen is wanted:
-        path = ROOT / "services/domain/checkpoint_shapes.json"
+        path = ROOT / "services/domain/checkpoints/checkpoint_shapes.json"
         path.write_text(json.dumps(found, separators=(",", ":")).replace('},"', '},\n"') + "\n")
     else:
         print(json.dumps(found, indent=1))

@@ -25,9 +25,9 @@ sys.path.insert(0, str(ROOT))
 from playwright.sync_api import Browser, Page, sync_playwright  # noqa: E402
 
 from services.clock import utc_now  # noqa: E402
-from services.store import metrics  # noqa: E402
+from services.store import training_series  # noqa: E402
 from tests.browser.service import Service  # noqa: E402
-from tests.newcomer import Newcomer  # noqa: E402
+from tests.support.newcomer import Newcomer  # noqa: E402
 
 NAMES = ("Loss/total_loss", "learning_rate", "images_per_s", "device_memory_peak")
 POINTS = 100_000
@@ -115,8 +115,8 @@ def filled(service: Service) -> int:
     with service.store() as store:
         for number, name in enumerate(NAMES):
             with store.transaction() as session:
-                values = (metrics.Value(name, step, (number + 1) / step, now) for step in range(1, POINTS + 1))
-                metrics.record(session, job, 1, values)
+                values = (training_series.Value(name, step, (number + 1) / step, now) for step in range(1, POINTS + 1))
+                training_series.record(session, job, 1, values)
     with service.log(job, 1).open("w") as log:
         log.writelines(f"I step {line}: loss 0.{line:07d}\n" for line in range(1, LINES + 1))
     return job

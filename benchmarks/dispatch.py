@@ -24,10 +24,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from launcher import addresses  # noqa: E402
-from launcher.demo_service import Api, serving  # noqa: E402
+from launcher.demo.service import Api, serving  # noqa: E402
 from services.datasets import shapes  # noqa: E402
 from services.settings import Settings  # noqa: E402
-from tests.databases import postgres_server  # noqa: E402
+from tests.support.databases import postgres_server  # noqa: E402
 
 JOB = {
     "dataset": "shapes",

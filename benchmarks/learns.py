@@ -23,7 +23,7 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
-from worker.attempts import with_dataset, write_attempt
+from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAIN_IMAGES, VALIDATION_IMAGES = 600, 60

@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from services import log_search
-from services.line_index import LineIndex
+from services.logs import search
+from services.logs.line_index import LineIndex
 
 TIMES = 5
 ALL = 2**40
@@ -61,7 +61,7 @@ def main() -> None:
                 ("search: nowhere            ", "no such text"),
                 ("search: nowhere, umlaut    ", "nirgends Größe"),
             ):
-                print(name, took(lambda text=text: log_search.search_back(file, index, size, text, None, 100, ALL)))
+                print(name, took(lambda text=text: search.search_back(file, index, size, text, None, 100, ALL)))
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ from pathlib import Path
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from services.accounts import Role
 from services.clock import utc_now
 from services.domain.contract import AllocatorStats, Reason
-from services.domain.fair_share import week_begins
-from services.store import accounts, device_use, metrics, migrate
+from services.domain.jobs.fair_share import week_begins
+from services.store import accounts, device_use, migrate, training_series
 from services.store.engine import Store
 from services.store.models import Base
-from tests.desk import GB, Desk, gpu
+from services.users.principal import Role
+from tests.support.desk import GB, Desk, gpu
 
 __all__ = ["HOST", "LONG", "OWNER", "RARE", "Filled", "fill"]
 
@@ -237,7 +237,7 @@ def _series(store: Store, job_id: int, points: int) -> None:
                 ),
                 {"job_id": job_id, "name": name, "at": now},
             )
-        metrics._write_blocks(session, metrics._Series(job_id, LONG, [1]), 1, points)
+        training_series._write_blocks(session, training_series._Series(job_id, LONG, [1]), 1, points)
 
 
 def _numbers(session: Session, most: int) -> str:

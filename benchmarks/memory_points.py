@@ -30,10 +30,10 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
-from services.domain.memory import MemoryLaw, Point
+from services.domain.memory.law import MemoryLaw, Point
 from services.domain.pipeline_config import apply, plan_of
-from services.domain.plans import Plan
-from worker.attempts import with_dataset, write_attempt
+from services.domain.plan.plan import Plan
+from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOT_MB = 14_000

@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.memory_points import Measured, case, measure
 from services.datasets import shapes
 from services.domain import catalogue
-from services.domain.memory import MemoryLaw, Point
-from services.domain.plans import Plan
+from services.domain.memory.law import MemoryLaw, Point
+from services.domain.plan.plan import Plan
 
 POINTS = Path(__file__).with_name("points.jsonl")
 D0, D1 = "efficientdet_d0", "efficientdet_d1"

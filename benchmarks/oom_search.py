@@ -37,15 +37,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from launcher import addresses
-from launcher.demo_service import Api, serving
+from launcher.demo.service import Api, serving
 from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import EVENTS_FILE, AttemptSpec, Device
 from services.domain.pipeline_config import apply
-from services.domain.plans import Plan
+from services.domain.plan.plan import Plan
 from services.settings import Settings
-from worker.attempts import with_dataset, write_attempt
+from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 SIDE = 256

@@ -24,12 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.memory_points import ROOT, SLOT_MB, case
 from services.datasets import shapes
 from services.datasets.dataset import Dataset
-from services.domain import catalogue, memory_prior
+from services.domain import catalogue
 from services.domain.contract import ENOUGH_RUNS, EVENTS_FILE, AttemptSpec, Device, Probe
-from services.domain.memory import MemoryLaw, Point, Prediction
+from services.domain.memory import prior
+from services.domain.memory.law import MemoryLaw, Point, Prediction
 from services.domain.pipeline_config import apply
-from services.domain.plans import Plan
-from worker.attempts import with_dataset, write_attempt
+from services.domain.plan.plan import Plan
+from worker.attempt_dir import with_dataset, write_attempt
 
 POINTS = Path(__file__).with_name("probes.jsonl")
 STEPS = 30
@@ -72,7 +73,7 @@ def probed(plan: Plan, dataset: Dataset, home: Path) -> Probed:
     config = catalogue.get(plan.model).pipeline_config(
         dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
     )
-    fixed, _, *image = memory_prior.need(dataclasses.replace(plan, micro_batch=1)).training
+    fixed, _, *image = prior.need(dataclasses.replace(plan, micro_batch=1)).training
     spec = AttemptSpec(
         job_dir=str(home / "job"),
         architecture=plan.model,

@@ -26,10 +26,10 @@ from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import Device
 from services.domain.pipeline_config import apply
-from services.domain.plans import Plan
-from worker.attempts import with_dataset
+from services.domain.plan.plan import Plan
+from worker.attempt_dir import with_dataset
 from worker.trainer import device
-from worker.trainer.static_walk import Walk, walk
+from worker.trainer.graph_memory import Walk, walk
 
 SLOT_MB = 14_000  # on the slot's allocator, so that what the input pipeline holds is counted as it is in training
 

@@ -39,7 +39,7 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import CONFIG_FILE, EVENTS_FILE, LOG_FILE, SPEC_FILE, AttemptSpec, Device
-from worker.attempts import with_dataset, write_attempt
+from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 RATE_GOAL = 1.0  # at least, ours / stock

@@ -6,9 +6,9 @@ import sys
 def main() -> int:
     try:
         # Here, because it takes a second or more: Ctrl-C may come meanwhile.
-        from launcher import command
+        from launcher import cli
 
-        return command.main()
+        return cli.main()
     except KeyboardInterrupt:
         return 130
 

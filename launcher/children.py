@@ -13,7 +13,7 @@ from launcher.console import LineBuffer
 
 __all__ = ["Child", "Ended", "Program", "bound_to_us"]
 
-_BOUND = Path(__file__).with_name("bound.py")
+_BOUND = Path(__file__).with_name("die_with_parent.py")
 
 Tidy = Callable[[str], str | None]  # a line as the log shows it; None leaves it out
 

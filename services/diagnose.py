@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from services.domain.diagnosis import diagnose
-from services.domain.findings import Case, Finding
+from services.domain.diagnosis.case import Case, Finding
+from services.domain.diagnosis.diagnose import diagnose
 
 __all__ = ["main", "pieces", "report"]
 

@@ -1,4 +1,4 @@
-"""What a use case refuses, as an exception tree. Each has a `code`; api/problems.py alone knows HTTP's numbers.
+"""What a use case refuses, as an exception tree. Each has a `code`; api/http/problems.py alone knows HTTP's numbers.
 
 DownshiftError
  ├ NotFound            there is no such thing, or it is not yours to see

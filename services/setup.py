@@ -16,12 +16,12 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from services import accounts
 from services.datasets import shapes
 from services.domain.tfrecord import DatasetError
 from services.settings import Settings, SettingsError
 from services.store import migrate
 from services.store.engine import Store, StoreUnavailable, is_locked
+from services.users import principal
 
 __all__ = ["SAMPLE", "main", "make_home", "prepare", "when_unlocked"]
 
@@ -47,7 +47,7 @@ def prepare(settings: Settings, say: Say = print) -> str | None:
         with _turn(settings.locks_dir / "setup.lock"):
             with closing(Store.open(settings.database_url)) as store:
                 when_unlocked(lambda: _upgrade(store, say), say)
-                token = when_unlocked(lambda: accounts.ensure_admin(store, settings), say)
+                token = when_unlocked(lambda: principal.ensure_admin(store, settings), say)
             _make_sample(settings.datasets_dir / SAMPLE, say)
     except OSError as error:
         raise _unusable(settings.home, error) from None

@@ -1,6 +1,6 @@
 from hypothesis import HealthCheck, settings
 
-from tests.databases import (
+from tests.support.databases import (
     database_url,
     migrated_postgresql,
     migrated_sqlite,
@@ -9,9 +9,15 @@ from tests.databases import (
     sqlite_store,
     store,
 )
+from tests.support.desk_fixtures import desk, desk_home, desk_postgresql, desk_sqlite, desk_store
 
 __all__ = [
     "database_url",
+    "desk",
+    "desk_home",
+    "desk_postgresql",
+    "desk_sqlite",
+    "desk_store",
     "migrated_postgresql",
     "migrated_sqlite",
     "postgres",

@@ -11,22 +11,22 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_process_init
 
-from services import device_reports
-from services.device_reports import Reported
+from services.broker import DISPATCH, make_celery
+from services.devices import reports
+from services.devices.reports import Reported
 from services.domain.contract import DeviceKind
 from services.domain.sizes import in_mb
-from services.queue import DISPATCH, make_celery
+from services.preload import warm_up
 from services.settings import Settings
 from services.store import devices as device_rows
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
-from services.warm_up import warm_up
-from worker import attempt_processes, places, webhooks
+from worker import attempt_processes, notes, webhook_sender
 from worker.devices import DeviceReading, Devices, family, others, parse_devices
 from worker.dispatch import dispatch
-from worker.host import is_alive
-from worker.places import Running
+from worker.notes import Running
+from worker.process_locks import is_alive
 from worker.reaper import Reaper
 
 __all__ = ["Worker", "celery"]
@@ -98,9 +98,7 @@ class Worker:
     def _report_devices(self) -> None:
         ours = family(self._trainers())
         held = self._disk_problem()
-        device_reports.report(
-            self.store, self.settings.host, [_reported(reading, ours, held) for reading in self._read()]
-        )
+        reports.report(self.store, self.settings.host, [_reported(reading, ours, held) for reading in self._read()])
 
     def _trainers(self) -> list[int]:
         with self.store.reading() as session:
@@ -109,10 +107,10 @@ class Worker:
 
     def _trainers_of(self, lease: Lease) -> list[int]:
         try:
-            note = Running.read(places.attempt_dir(self.settings, lease.job_id, lease.attempt))
+            note = Running.read(notes.attempt_dir(self.settings, lease.job_id, lease.attempt))
             if note is not None and is_alive(note.trainer, note.trainer_started):
                 return [note.trainer]
-            lock = places.job_lock(self.settings, lease.job_id)
+            lock = notes.job_lock(self.settings, lease.job_id)
             return [process.pid for process in attempt_processes.of_attempt(lease.token, lock)]
         except Exception:  # one attempt must not keep the devices from being reported, and the queue waiting
             _log.exception("job %s, attempt %s: its processes cannot be found", lease.job_id, lease.attempt)
@@ -180,7 +178,7 @@ class Look(bootsteps.StartStopStep):  # type: ignore[misc]
         worker = _worker()
         threading.Thread(target=worker.look_regularly, args=[_stopped], name="look", daemon=True).start()
         sending = [worker.store, worker.settings, _stopped]
-        threading.Thread(target=webhooks.deliver_regularly, args=sending, name="webhooks", daemon=True).start()
+        threading.Thread(target=webhook_sender.deliver_regularly, args=sending, name="webhooks", daemon=True).start()
 
     def stop(self, parent: Any) -> None:
         _stopped.set()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.host import start_time
+from worker.process_locks import start_time
 
 __all__ = ["MARK", "Process", "is_supervisor", "kill", "mark_of", "of_attempt", "supervisor_of"]
 

@@ -8,22 +8,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-from services import composition, conclusion, scheduling
-from services.conclusion import Left
+from services.attempts import finish
+from services.attempts.finish import Left
 from services.datasets import library
 from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, AttemptSpec, Device
-from services.domain.endings import Diagnosis, Ending
+from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.pipeline_config import Config
-from services.scheduling import Claim
+from services.planning import attempt_config
+from services.scheduling import claim as scheduling
+from services.scheduling.claim import Claim
 from services.settings import Settings
 from services.store import attempts
 from services.store.engine import Store, StoreUnavailable
-from worker import places
-from worker.attempts import available_memory_mb, write_attempt
+from worker import notes
+from worker.attempt_dir import available_memory_mb, write_attempt
 from worker.devices import DeviceReading, contract_device, trainer_environment
-from worker.host import boot_id
-from worker.supervisor import LOG_FILE
+from worker.process_locks import boot_id
+from worker.supervisor.__main__ import LOG_FILE
 
 __all__ = ["dispatch"]
 
@@ -47,13 +49,13 @@ def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) ->
 
 
 def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReading) -> "subprocess.Popen[bytes] | None":
-    folder = places.attempt_dir(settings, claim.job_id, claim.attempt)
+    folder = notes.attempt_dir(settings, claim.job_id, claim.attempt)
     try:
         config = _compose(settings, claim)
         write_attempt(
             folder, _spec(settings, claim, contract_device(reading, claim.adjustments.async_allocator)), config
         )
-        (folder / places.ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
+        (folder / notes.ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
         _keep_config(store, claim, pipeline_config.to_text(config))
         return _start_supervisor(settings, claim, folder)
     except StoreUnavailable:
@@ -67,17 +69,19 @@ def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReadin
 
 
 def _give_back(store: Store, claim: Claim, ending: Ending) -> None:
-    conclusion.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
+    finish.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
 
 
 def _compose(settings: Settings, claim: Claim) -> Config:
-    checkpoint = composition.checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
-    own = places.job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
+    checkpoint = (
+        attempt_config.checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
+    )
+    own = notes.job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
     if claim.checkpoint and checkpoint is None and not any(own.glob("*.index")):
         # Random weights instead would be another training than the one that was asked for.
         advice = "upload it again with POST /v1/checkpoints, then clone the job"
         raise FileNotFoundError(f"the checkpoint {claim.checkpoint!r} is gone: {advice}")
-    return composition.compose(
+    return attempt_config.compose(
         pipeline_config.parse(claim.base_config),
         claim.plan,
         library.find(settings.datasets_dir, claim.dataset),
@@ -90,7 +94,7 @@ def _compose(settings: Settings, claim: Claim) -> Config:
 
 def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
     return AttemptSpec(
-        job_dir=str(places.job_dir(settings, claim.job_id)),
+        job_dir=str(notes.job_dir(settings, claim.job_id)),
         architecture=claim.model,
         micro_batch=claim.plan.micro_batch,
         probe=claim.probe,

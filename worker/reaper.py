@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services import conclusion
+from services.attempts import finish
+from services.attempts.evidence import Facts
+from services.attempts.finish import Left
+from services.broker import wake_workers
 from services.clock import utc_now
-from services.conclusion import Left
 from services.domain.contract import EVENTS_FILE, OUTCOME_FILE
-from services.domain.endings import Diagnosis, Ending
-from services.facts import Facts
-from services.queue import wake_workers
+from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.settings import Settings
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
-from worker import attempt_processes, places
+from worker import attempt_processes, notes
 from worker.attempt_processes import Process, is_supervisor, supervisor_of
-from worker.host import boot_id, is_alive, is_free
-from worker.places import Running
-from worker.supervision import take_in_and_conclude
-from worker.witness import facts_left
+from worker.notes import Running
+from worker.process_locks import boot_id, is_alive, is_free
+from worker.supervisor.observer import facts_left
+from worker.supervisor.watch import take_in_and_conclude
 
 __all__ = ["Reaper"]
 
@@ -66,7 +66,7 @@ class Reaper:
             return False
 
     def _orphan(self, lease: Lease) -> _Orphan | None:
-        folder = places.attempt_dir(self._settings, lease.job_id, lease.attempt)
+        folder = notes.attempt_dir(self._settings, lease.job_id, lease.attempt)
         rebooted = lease.boot_id != boot_id()
         if not rebooted:
             running = Running.read(folder)
@@ -79,7 +79,7 @@ class Reaper:
 
     def _look_after(self, orphan: _Orphan) -> bool:
         """Conclude, once nothing of it lives any more; True where this was the time."""
-        lease, lock = orphan.lease, places.job_lock(self._settings, orphan.lease.job_id)
+        lease, lock = orphan.lease, notes.job_lock(self._settings, orphan.lease.job_id)
         living = [] if orphan.rebooted else attempt_processes.of_attempt(lease.token, lock)
         if living:
             self._end(lease, living)
@@ -108,8 +108,8 @@ class Reaper:
         if not _has_begun(orphan.folder):
             ending = Ending(Diagnosis.INTERRUPTED, "the worker was lost before training began", None)
             left = Left(None, None, ending)
-            return conclusion.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
-        status, killed_because = places.read_exit(orphan.folder)
+            return finish.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
+        status, killed_because = notes.read_exit(orphan.folder)
         concluded = take_in_and_conclude(
             self._store,
             lease.job_id,

@@ -17,9 +17,9 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from api.context import Caller, Here, JobId
-from services import queries
+from api.dependencies import Caller, Here, JobId
 from services.errors import NotFound
+from services.jobs import queries
 
 __all__ = ["FOR_LOG_IN", "STATIC", "error_page", "is_for_log_in", "is_page", "router", "static_files"]
 
@@ -27,7 +27,9 @@ router = APIRouter(include_in_schema=False)
 
 STATIC = "/static/"
 # What the log-in page is made of; all other files are for those who are in.
-FOR_LOG_IN = frozenset({"icon.svg", "css/app.css", "js/api.js", "js/dom.js", "js/login.js", "js/theme.js"})
+FOR_LOG_IN = frozenset(
+    {"icon.svg", "css/app.css", "js/pages/login.js", "js/shared/api.js", "js/shared/dom.js", "js/shared/theme.js"}
+)
 _HERE = Path(__file__).parent
 _PAGES = (
     ("/", "Jobs"),

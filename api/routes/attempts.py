@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 
-from api.answers import Attempt, Attempts, Diff, Metrics
-from api.context import LARGEST_ID, AttemptNumber, Caller, Here, JobId
-from api.problems import documented
-from services import diffs, queries
+from api.dependencies import LARGEST_ID, AttemptNumber, Caller, Here, JobId
+from api.http.problems import documented
+from api.schemas.responses import Attempt, Attempts, Diff, Metrics
+from services.jobs import config_diff, queries
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["attempts"], responses=documented(404))
 
@@ -42,8 +42,8 @@ def show_diff(
 ) -> Any:
     """The changes since the previous attempt (for the first: since the request), field by field, with reasons."""
     if against == "submitted":
-        return diffs.show_diff_to_submitted(here.store, caller, job_id, number)
-    return diffs.show_diff(here.store, caller, job_id, number)
+        return config_diff.show_diff_to_submitted(here.store, caller, job_id, number)
+    return config_diff.show_diff(here.store, caller, job_id, number)
 
 
 @router.get("/metrics", response_model=Metrics)

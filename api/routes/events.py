@@ -11,17 +11,17 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.concurrency import run_in_threadpool
 
-from api.broadcast import PAGE, Broadcaster, Subscription, Told
-from api.context import LARGEST_ID, Caller, Here, JobId
-from api.event_stream import EventStream
-from api.problems import documented
-from services import queries
-from services.accounts import Principal
+from api.dependencies import LARGEST_ID, Caller, Here, JobId
+from api.http.problems import documented
+from api.sse.hub import PAGE, Broadcaster, Subscription, Told
+from api.sse.response import EventStream
 from services.clock import utc_now
-from services.domain.states import FINAL
-from services.news import News, of_event
-from services.queries import EventPage
+from services.domain.jobs.states import FINAL
+from services.events.live import News, of_event
+from services.jobs import queries
+from services.jobs.queries import EventPage
 from services.store.engine import Store
+from services.users.principal import Principal
 
 router = APIRouter(tags=["events"])
 

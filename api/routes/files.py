@@ -5,12 +5,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
-from api.answers import Artifacts, LogLines, LogMatches, LogTrouble
-from api.context import LARGEST_ID, Caller, Here, JobId
-from api.problems import documented
-from api.streams import OTHER, TEXT, attachment, file_response, media_type_of
-from services import artifacts, logs
-from services.logs import Excerpt
+from api.dependencies import LARGEST_ID, Caller, Here, JobId
+from api.http.file_response import OTHER, TEXT, attachment, file_response, media_type_of
+from api.http.problems import documented
+from api.schemas.responses import Artifacts, LogLines, LogMatches, LogTrouble
+from services.jobs import artifacts
+from services.logs import read
+from services.logs.read import Excerpt
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["files"], responses=documented(404))
 
@@ -51,10 +52,10 @@ def read_log(
     `Downshift-Cut: true`: the log is too long, and its beginning was not searched.
     """
     if q is not None:
-        return _excerpt(logs.search_log(here.store, here.settings, caller, job_id, attempt, q, tail or _MATCHES))
+        return _excerpt(read.search_log(here.store, here.settings, caller, job_id, attempt, q, tail or _MATCHES))
     if tail is not None:
-        return _excerpt(logs.tail_log(here.store, here.settings, caller, job_id, attempt, tail))
-    number, file = logs.open_log(here.store, here.settings, caller, job_id, attempt)
+        return _excerpt(read.tail_log(here.store, here.settings, caller, job_id, attempt, tail))
+    number, file = read.open_log(here.store, here.settings, caller, job_id, attempt)
     if file is None:
         return _excerpt(Excerpt(number, "", False))
     size = file.seek(0, 2)
@@ -81,7 +82,7 @@ def read_log_lines(
     noise: Annotated[bool, Query(description="name the blocks of TensorFlow's routine messages too")] = False,
 ) -> Any:
     """Lines of a log by their numbers. Each is shown up to 10,000 bytes; very many long ones are cut off together."""
-    return logs.read_lines(here.store, here.settings, caller, job_id, attempt, first, lines, noise=noise)
+    return read.read_lines(here.store, here.settings, caller, job_id, attempt, first, lines, noise=noise)
 
 
 @router.get("/logs/search", response_model=LogMatches)
@@ -99,13 +100,13 @@ def search_log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Any:
     """Lines that contain a text, with their numbers, in log order. Without `after` and `before`: the last ones."""
-    return logs.find_lines(here.store, here.settings, caller, job_id, attempt, q, after, before, limit)
+    return read.find_lines(here.store, here.settings, caller, job_id, attempt, q, after, before, limit)
 
 
 @router.get("/logs/error", response_model=LogTrouble)
 def show_trouble(job_id: JobId, here: Here, caller: Caller, attempt: Attempt = None) -> Any:
     """The lines that tell why the attempt ended."""
-    return logs.find_trouble(here.store, here.settings, caller, job_id, attempt)
+    return read.find_trouble(here.store, here.settings, caller, job_id, attempt)
 
 
 def _excerpt(excerpt: Excerpt) -> PlainTextResponse:

@@ -4,10 +4,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from api.answers import Health, Ready
-from api.context import Here
-from api.problems import documented, problem
-from services.health import readiness
+from api.dependencies import Here
+from api.http.problems import documented, problem
+from api.schemas.responses import Health, Ready
+from services.readiness import readiness
 
 router = APIRouter(tags=["health"])
 

@@ -4,15 +4,17 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from api import cursors, etags, patterns
-from api.answers import Estimate, Job, Jobs, SubmittedJob
-from api.bodies import CloneBody, EditBody, SubmitBody
-from api.context import Caller, Here, IdempotencyKey, JobId
-from api.creation import ACCEPTED, REPLAYED, created, say_replayed
-from api.etags import IfMatch
-from api.problems import documented
-from services import estimate, lifecycle, queries, submission
-from services.domain.states import State
+from api.dependencies import Caller, Here, IdempotencyKey, JobId
+from api.http import cursors, etags
+from api.http.created import ACCEPTED, REPLAYED, created, say_replayed
+from api.http.etags import IfMatch
+from api.http.problems import documented
+from api.schemas import patterns
+from api.schemas.requests import CloneBody, EditBody, SubmitBody
+from api.schemas.responses import Estimate, Job, Jobs, SubmittedJob
+from services.domain.jobs.states import State
+from services.jobs import actions, estimate, queries
+from services.jobs import submit as submission
 
 router = APIRouter(tags=["jobs"])
 _CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
@@ -87,7 +89,7 @@ def edit_job(
     if_match: IfMatch = None,
 ) -> Any:
     """Change name, notes or priority. With `If-Match`, only if the job has not changed since you read it."""
-    lifecycle.edit(here.store, caller, job_id, body.as_request(), etags.read(if_match))
+    actions.edit(here.store, caller, job_id, body.as_request(), etags.read(if_match))
     return _shown(here, caller, job_id, response)
 
 
@@ -96,7 +98,7 @@ def cancel_job(
     job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Cancel a job: a waiting one at once, a running one as soon as it has stopped."""
-    say_replayed(lifecycle.cancel(here.store, caller, job_id, idempotency_key), response)
+    say_replayed(actions.cancel(here.store, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
 
@@ -105,7 +107,7 @@ def pause_job(
     job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Pause a job: it keeps its checkpoint and frees its device."""
-    say_replayed(lifecycle.pause(here.store, caller, job_id, idempotency_key), response)
+    say_replayed(actions.pause(here.store, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
 
@@ -115,7 +117,7 @@ def resume_job(
 ) -> Any:
     """Queue a paused job again; it goes on from its checkpoint. Refused (409) where its dataset is gone, or the
     checkpoint that it starts from."""
-    say_replayed(lifecycle.resume(here.store, here.settings, caller, job_id, idempotency_key), response)
+    say_replayed(actions.resume(here.store, here.settings, caller, job_id, idempotency_key), response)
     return _shown(here, caller, job_id, response)
 
 
@@ -138,5 +140,5 @@ def clone_job(
     A priority above 0 is copied for admins only.
     """
     changes = body.as_request() if body else {}
-    submitted = lifecycle.clone(here.store, here.settings, caller, job_id, changes, idempotency_key)
+    submitted = actions.clone(here.store, here.settings, caller, job_id, changes, idempotency_key)
     return created(submitted.done, response)

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from api.broadcast import Broadcaster
-from api.context import Caller, Here
-from api.exposition import MEDIA_TYPE, Family, write
-from api.traffic import Traffic
-from services import figures
-from services.figures import Figures
+from api.dependencies import Caller, Here
+from api.http.prometheus_text import MEDIA_TYPE, Family, write
+from api.middleware.request_counts import Traffic
+from api.sse.hub import Broadcaster
+from services import service_stats
+from services.service_stats import Figures
 
 router = APIRouter(tags=["health"])
 
@@ -22,7 +22,7 @@ def metrics(request: Request, here: Here, caller: Caller) -> Response:
     """Jobs, attempts, devices, predictions and requests, in Prometheus' text format."""
     broadcaster: Broadcaster = request.app.state.broadcaster
     traffic: Traffic = request.app.state.traffic
-    families = [*_families(figures.read(here.store, here.ended)), _streams(broadcaster), *traffic.families()]
+    families = [*_families(service_stats.read(here.store, here.ended)), _streams(broadcaster), *traffic.families()]
     return Response(write(families), media_type=MEDIA_TYPE)
 
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from api import cookies
-from api.answers import WhoAmI
-from api.bodies import LoginBody
-from api.context import Caller, Here, address_of, browser_of
-from api.problems import documented
-from services.accounts import Scope
+from api.dependencies import Caller, Here, address_of, browser_of
+from api.http import cookies
+from api.http.problems import documented
+from api.schemas.requests import LoginBody
+from api.schemas.responses import WhoAmI
 from services.errors import Unauthenticated
 from services.users import directory, sessions
+from services.users.principal import Scope
 
 router = APIRouter(tags=["sessions"])
 

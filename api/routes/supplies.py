@@ -11,16 +11,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from api import patterns
-from api.answers import Checkpoint, Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
-from api.bodies import Name
-from api.body_limit import ARCHIVES
-from api.context import Caller, Here, IdempotencyKey
-from api.creation import CREATED, created
-from api.problems import documented
-from services import device_history, materials, queries, uploads
-from services.once import Done
-from services.uploads import Desk, Upload
+from api.dependencies import Caller, Here, IdempotencyKey
+from api.http.created import CREATED, created
+from api.http.problems import documented
+from api.middleware.body_limit import ARCHIVES
+from api.schemas import patterns
+from api.schemas.requests import Name
+from api.schemas.responses import Checkpoint, Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
+from services.devices import history
+from services.idempotency import Done
+from services.jobs import queries
+from services.library import listing, uploads
+from services.library.uploads import Desk, Upload
 
 router = APIRouter(tags=["supplies"])
 
@@ -46,7 +48,7 @@ def list_models(caller: Caller) -> Any:
 
 @router.get("/datasets", response_model=Datasets)
 def list_datasets(here: Here, caller: Caller) -> Any:
-    return {"items": materials.list_datasets(here.settings)}
+    return {"items": listing.list_datasets(here.settings)}
 
 
 @router.post("/datasets", response_model=Dataset, **_UPLOAD)
@@ -108,13 +110,13 @@ async def _received(request: Request, here: Here, place: pathlib.Path) -> Upload
 
 @router.get("/datasets/{name}", response_model=Dataset, responses=documented(404))
 def show_dataset(name: Annotated[str, Path(max_length=64, examples=["shapes"])], here: Here, caller: Caller) -> Any:
-    return materials.show_dataset(here.settings, name)
+    return listing.show_dataset(here.settings, name)
 
 
 @router.get("/checkpoints", response_model=Checkpoints)
 def list_checkpoints(here: Here, caller: Caller) -> Any:
     """The checkpoints that training can start from."""
-    return {"items": materials.list_checkpoints(here.settings)}
+    return {"items": listing.list_checkpoints(here.settings)}
 
 
 @router.post("/checkpoints", response_model=Checkpoint, **_UPLOAD)
@@ -138,7 +140,7 @@ async def add_checkpoint(
 
 @router.get("/checkpoints/{name}", response_model=Checkpoint, responses=documented(404))
 def show_checkpoint(name: Annotated[str, Path(max_length=64, examples=["coco17"])], here: Here, caller: Caller) -> Any:
-    return materials.show_checkpoint(here.settings, name)
+    return listing.show_checkpoint(here.settings, name)
 
 
 @router.get("/devices", response_model=Devices)
@@ -153,12 +155,12 @@ def show_history(
     key: Annotated[str, Path(max_length=32, pattern=patterns.NO_NUL, examples=["gpu-0"])],
     here: Here,
     caller: Caller,
-    hours: Annotated[int, Query(ge=1, le=device_history.KEPT_HOURS)] = 6,
+    hours: Annotated[int, Query(ge=1, le=history.KEPT_HOURS)] = 6,
     max_points: Annotated[int, Query(ge=10, le=5000)] = 500,
 ) -> Any:
     """The use of a device in the last hours; its id is `host/key`. One day is kept: a sample every 20 seconds,
     and the peak of each attempt at its end."""
-    return device_history.show(here.store, caller, f"{host}/{key}", hours, max_points)
+    return history.show(here.store, caller, f"{host}/{key}", hours, max_points)
 
 
 @router.get("/queue", response_model=Queue)

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from api.answers import NewToken, Token, Tokens
-from api.bodies import TokenBody
-from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
-from api.creation import CREATED, created
-from api.problems import documented
-from services import tokens
-from services.accounts import Scope
+from api.dependencies import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.http.created import CREATED, created
+from api.http.problems import documented
+from api.schemas.requests import TokenBody
+from api.schemas.responses import NewToken, Token, Tokens
+from services.users import tokens
+from services.users.principal import Scope
 
 router = APIRouter(tags=["tokens"])
 TokenId = Annotated[int, Path(ge=1, le=LARGEST_ID)]

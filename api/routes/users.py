@@ -4,16 +4,17 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from api import cursors, etags, patterns
-from api.answers import Audit, User, Users
-from api.bodies import OwnPasswordBody, UserBody, UserChangeBody
-from api.context import Caller, Here, IdempotencyKey, browser_of
-from api.creation import CREATED, created
-from api.etags import IfMatch
-from api.problems import documented
-from services.accounts import Role
-from services.domain.limits import Limits
+from api.dependencies import Caller, Here, IdempotencyKey, browser_of
+from api.http import cursors, etags
+from api.http.created import CREATED, created
+from api.http.etags import IfMatch
+from api.http.problems import documented
+from api.schemas import patterns
+from api.schemas.requests import OwnPasswordBody, UserBody, UserChangeBody
+from api.schemas.responses import Audit, User, Users
+from services.domain.jobs.limits import Limits
 from services.users import directory
+from services.users.principal import Role
 
 router = APIRouter(tags=["users"])
 UserName = Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=["anna"])]

@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api import etags
-from api.answers import Deliveries, Delivery, NewWebhook, Webhook, Webhooks
-from api.bodies import WebhookBody, WebhookEditBody
-from api.context import LARGEST_ID, Caller, Here, IdempotencyKey
-from api.creation import CREATED, created
-from api.etags import IfMatch
-from api.problems import documented
-from services import webhooks
+from api.dependencies import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.http import etags
+from api.http.created import CREATED, created
+from api.http.etags import IfMatch
+from api.http.problems import documented
+from api.schemas.requests import WebhookBody, WebhookEditBody
+from api.schemas.responses import Deliveries, Delivery, NewWebhook, Webhook, Webhooks
+from services.webhooks import subscriptions
 
 router = APIRouter(tags=["webhooks"])
 WebhookId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
@@ -20,7 +20,7 @@ WebhookId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 @router.get("/webhooks", response_model=Webhooks)
 def list_webhooks(here: Here, caller: Caller) -> Any:
     """Your own webhooks."""
-    return {"items": webhooks.every(here.store, caller)}
+    return {"items": subscriptions.every(here.store, caller)}
 
 
 @router.post("/webhooks", status_code=201, response_model=NewWebhook, responses={**CREATED, **documented(409, 429)})
@@ -28,14 +28,14 @@ def create_webhook(
     body: WebhookBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Create a webhook. Messages are signed as Standard Webhooks specifies; the secret is shown only this once."""
-    made = webhooks.create(here.store, here.settings, caller, body.url, body.kinds, idempotency_key)
+    made = subscriptions.create(here.store, here.settings, caller, body.url, body.kinds, idempotency_key)
     response.headers["ETag"] = etags.write(made.body["version"])
     return {**created(made, response), "secret": made.secret}
 
 
 @router.get("/webhooks/{webhook_id}", response_model=Webhook, responses=documented(404))
 def show_webhook(webhook_id: WebhookId, response: Response, here: Here, caller: Caller) -> Any:
-    shown = webhooks.show(here.store, caller, webhook_id)
+    shown = subscriptions.show(here.store, caller, webhook_id)
     response.headers["ETag"] = etags.write(shown["version"])
     return shown
 
@@ -50,14 +50,14 @@ def edit_webhook(
     if_match: IfMatch = None,
 ) -> Any:
     """Change its address or its events, or disable it. With `If-Match`, only if it has not changed meanwhile."""
-    webhooks.update(here.store, here.settings, caller, webhook_id, body.as_request(), etags.read(if_match))
+    subscriptions.update(here.store, here.settings, caller, webhook_id, body.as_request(), etags.read(if_match))
     return show_webhook(webhook_id, response, here, caller)
 
 
 @router.delete("/webhooks/{webhook_id}", status_code=204, responses=documented(404, 412))
 def delete_webhook(webhook_id: WebhookId, here: Here, caller: Caller, if_match: IfMatch = None) -> None:
     """Delete a webhook and its unsent messages. With `If-Match`, only if it has not changed meanwhile."""
-    webhooks.remove(here.store, caller, webhook_id, etags.read(if_match))
+    subscriptions.remove(here.store, caller, webhook_id, etags.read(if_match))
 
 
 @router.post("/webhooks/{webhook_id}/test", status_code=202, response_model=Delivery, responses=documented(404, 409))
@@ -65,7 +65,7 @@ def test_webhook(
     webhook_id: WebhookId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Send a test message; its result is in the deliveries."""
-    return created(webhooks.test(here.store, caller, webhook_id, idempotency_key), response)
+    return created(subscriptions.test(here.store, caller, webhook_id, idempotency_key), response)
 
 
 @router.get("/webhooks/{webhook_id}/deliveries", response_model=Deliveries, responses=documented(404))
@@ -73,4 +73,4 @@ def list_deliveries(
     webhook_id: WebhookId, here: Here, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> Any:
     """Messages and their results, newest first; kept for 30 days."""
-    return {"items": webhooks.list_deliveries(here.store, caller, webhook_id, limit)}
+    return {"items": subscriptions.list_deliveries(here.store, caller, webhook_id, limit)}

@@ -20,14 +20,13 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from benchmarks.hostile.pipeline_configs import TEXTS
 from benchmarks.hostile.registry import Trial, case
-from services import accounts
 from services.datasets import examples, shapes
 from services.domain import tfrecord
 from services.domain.pipeline_config.text import MAX_TOKENS
 from services.settings import Settings
 from services.store import migrate
 from services.store.engine import Store
-from services.users import passwords
+from services.users import passwords, principal
 
 MB = 2**20
 BODY = MB - 2048  # the limit is 1 MB
@@ -47,7 +46,7 @@ class Api:
         )
         self.store = Store.open(self.settings.database_url)
         migrate.upgrade(self.store.engine)
-        self.token = accounts.ensure_admin(self.store, self.settings) or ""
+        self.token = principal.ensure_admin(self.store, self.settings) or ""
         shapes.generate(self.settings.datasets_dir / "shapes", train=2, validation=1, size=64, seed=0)
         self.client = TestClient(create_app(self.settings, self.store), base_url="http://localhost")
         self.ask("GET", "/v1/jobs")  # what is made once is made now

@@ -1,7 +1,7 @@
 """The events of jobs, numbered in the order in which they were written: SQL.
 
 Whoever adds one has the job's row locked, or has just made it. PostgreSQL commits in another order than it numbers: a
-number may be missing that comes a moment later. `services.event_tail` is for those who must miss none.
+number may be missing that comes a moment later. `services.events.tail` is for those who must miss none.
 """
 
 import datetime

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
-from services.domain.states import ACTIVE, State
+from services.domain.jobs.states import ACTIVE, State
 from services.store.models import Job
 
 __all__ = ["add", "any_claimable", "count_of", "get", "lock", "lock_claimable"]

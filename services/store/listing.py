@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Subquery, func, select, union_all
 from sqlalchemy.orm import Session
 
-from services.domain.findings import Diagnosis
-from services.domain.states import ACTIVE, State
+from services.domain.diagnosis.case import Diagnosis
+from services.domain.jobs.states import ACTIVE, State
 from services.store import names
 from services.store.models import Attempt, Device, Job, Lease, Metric, User
 

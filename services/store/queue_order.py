@@ -1,9 +1,9 @@
 """The order of the queue: SQL. The claims and the positions that people see are made from this one expression.
 
-Priority first, then the owner's fair share (`services.domain.fair_share`), then the oldest. Behind all others are jobs
-that cannot start now: by themselves, because of their owner's limits, or because the last look found no device for them
-(they have a reason). The last are still tried, in their turn, in case there is a device by now, and keep no other job
-of their owner from its turn. Only indexes are read for it.
+Priority first, then the owner's fair share (`services.domain.jobs.fair_share`), then the oldest. Behind all others are
+jobs that cannot start now: by themselves, because of their owner's limits, or because the last look found no device for
+them (they have a reason). The last are still tried, in their turn, in case there is a device by now, and keep no other
+job of their owner from its turn. Only indexes are read for it.
 """
 
 import datetime
@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Subquery, case, func, literal, select
 from sqlalchemy.orm import Session
 
-from services.domain.fair_share import STARTED_S, Share
-from services.domain.states import State
+from services.domain.jobs.fair_share import STARTED_S, Share
+from services.domain.jobs.states import State
 from services.store.models import Job
 
 __all__ = ["claimable", "first", "places", "positions"]

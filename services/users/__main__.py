@@ -16,13 +16,13 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 
-from services import accounts, tokens
-from services.accounts import Principal, Role
 from services.errors import DownshiftError
-from services.health import readiness
+from services.readiness import readiness
 from services.settings import Settings, SettingsError
 from services.store.engine import Store, StoreUnavailable
-from services.users import directory, passwords
+from services.users import directory, passwords, tokens
+from services.users import principal as accounts
+from services.users.principal import Principal, Role
 
 __all__ = ["main"]
 

@@ -6,23 +6,23 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services import accounts as who
-from services import once, standing
-from services.accounts import Principal, Role, Scope
+from services import idempotency, usage
 from services.clock import utc_now
-from services.domain.limits import Limits
-from services.domain.states import State
+from services.domain.jobs.limits import Limits
+from services.domain.jobs.states import State
 from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound
-from services.once import Done, Key
-from services.queries import Page
+from services.idempotency import Done, Key
+from services.jobs.queries import Page
+from services.jobs.views import stamp
 from services.settings import Settings
-from services.standing import Standing
 from services.store import accounts, audit, jobs, sessions
 from services.store.engine import Store
 from services.store.models import User
+from services.usage import Standing
 from services.users import passwords
+from services.users import principal as who
+from services.users.principal import Principal, Role, Scope
 from services.users.sessions import UNKNOWN, Browser, note_refusal
-from services.views import stamp
 
 __all__ = ["audit_page", "change", "change_own_password", "create", "every", "show", "use_of"]
 
@@ -33,7 +33,7 @@ def every(store: Store, settings: Settings, principal: Principal) -> list[dict[s
     """By name. Raises Forbidden for all but admins."""
     principal.require(Scope.ADMIN)
     with store.reading() as session:
-        standings = standing.of_everybody(session, settings, utc_now())
+        standings = usage.of_everybody(session, settings, utc_now())
         return [_view(user, standings[user.id]) for user in accounts.users(session)]
 
 
@@ -44,7 +44,7 @@ def show(store: Store, settings: Settings, principal: Principal, name: str) -> d
         user = accounts.user_called(session, name)
         if user is None:
             raise _nobody(name)
-        return _view(user, standing.of_user(session, settings, utc_now(), user.id))
+        return _view(user, usage.of_user(session, settings, utc_now(), user.id))
 
 
 def create(
@@ -64,10 +64,10 @@ def create(
 
     def add(session: Session) -> Done:
         user = who.add_user(session, principal, name, role, kept, limits)
-        shown = _view(user, standing.of_user(session, settings, utc_now(), user.id))
+        shown = _view(user, usage.of_user(session, settings, utc_now(), user.id))
         return Done(shown, shown["links"]["self"])
 
-    done = once.do(store, Key.of(principal, idempotency_key, "user", asked), add)
+    done = idempotency.do(store, Key.of(principal, idempotency_key, "user", asked), add)
     if done.replayed and password is not None:
         _require_same_password(store, name, password)
     return done
@@ -167,7 +167,7 @@ def change_own_password(
 def use_of(store: Store, settings: Settings, principal: Principal) -> dict[str, Any]:
     """One's own limits, and what of them is used."""
     with store.reading() as session:
-        own = standing.of_user(session, settings, utc_now(), principal.user_id)
+        own = usage.of_user(session, settings, utc_now(), principal.user_id)
         queued = jobs.count_of(session, principal.user_id).get(State.QUEUED, 0)
     return {"limits": _limits(own.limits), "use": {"queued": queued, **_use(own)}}
 

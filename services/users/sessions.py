@@ -11,8 +11,6 @@ import logging
 import secrets
 from dataclasses import dataclass
 
-from services import accounts
-from services.accounts import Principal, Role
 from services.clock import utc_now
 from services.errors import Unauthenticated
 from services.store import audit
@@ -21,6 +19,8 @@ from services.store.accounts import lock_user, user_called
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import UserSession
 from services.users import passwords
+from services.users import principal as accounts
+from services.users.principal import Principal, Role
 
 __all__ = [
     "LONGEST",

@@ -10,8 +10,8 @@ from sqlalchemy import make_url
 from services.datasets import shapes
 from services.store.engine import Store
 from services.users import passwords
-from tests.api.service import People, Service, add_people
-from tests.databases import BACKENDS, new_database
+from tests.support.api_service import People, Service, add_people
+from tests.support.databases import BACKENDS, new_database
 
 
 @pytest.fixture(autouse=True)

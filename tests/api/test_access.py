@@ -7,13 +7,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from api.gate import is_public
+from api.middleware.authentication import is_public
 from api.routes import events
-from services.accounts import Scope
 from services.clock import utc_now
-from services.domain.states import State
+from services.domain.jobs.states import State
 from services.store.models import UserSession
-from tests.api.service import NOBODY, Browser, Service, expect_problem
+from services.users.principal import Scope
+from tests.support.api_service import NOBODY, Browser, Service, expect_problem
 
 PLACES = {"name:path": "export.tar.gz", "name": "shapes"}
 NEEDED = {"/v1/jobs/{job_id}/logs/search": "?q=error"}
@@ -151,11 +151,23 @@ def test_what_is_public_is_read_only_and_holds_nobody_s_data(service: Service) -
 
 
 def test_nothing_beside_the_files_of_the_log_in_page_is_public(service: Service) -> None:
-    assert is_public("GET", "/static/any/js/login.js")
-    assert not is_public("POST", "/static/any/js/login.js")
-    for path in ("js/login.js", "x/js/jobs.js", "x/../v1/jobs", "x/js/login.js/../../v1/jobs", "x//js/login.js", ""):
+    assert is_public("GET", "/static/any/js/pages/login.js")
+    assert not is_public("POST", "/static/any/js/pages/login.js")
+    for path in (
+        "js/pages/login.js",
+        "x/js/pages/jobs.js",
+        "x/../v1/jobs",
+        "x/js/pages/login.js/../../v1/jobs",
+        "x//js/pages/login.js",
+        "",
+    ):
         assert not is_public("GET", f"/static/{path}")
-    for path in ("/js/login.js", "x/js/login.js", "//static/x/js/login.js", "/v1/static/x/js/login.js"):
+    for path in (
+        "/js/pages/login.js",
+        "x/js/pages/login.js",
+        "//static/x/js/pages/login.js",
+        "/v1/static/x/js/pages/login.js",
+    ):
         assert not is_public("GET", path)
 
 

@@ -19,9 +19,9 @@ import pytest
 from api.connections import Limits
 from services.settings import Settings
 from tests.api.conftest import service_on_sqlite
-from tests.api.listening import bearer
-from tests.api.service import People, Service
 from tests.api.test_process import ROOT, environment, free_port
+from tests.support.api_server import bearer
+from tests.support.api_service import People, Service
 
 MANY = 1100
 DESCRIPTORS = 1024

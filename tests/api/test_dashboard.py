@@ -1,6 +1,8 @@
 """The dashboard as it is served: who gets a page, what a page may load, and where its files come from."""
 
+import os
 import re
+from pathlib import Path
 
 import httpx
 import pytest
@@ -9,8 +11,8 @@ from sqlalchemy.exc import OperationalError
 from api.dashboard import pages
 from services.domain.contract import EventKind
 from services.users import sessions
-from tests.api.service import Browser, Service, expect_problem
-from tests.box import ROOT
+from tests.support.api_service import Browser, Service, expect_problem
+from tests.support.box import ROOT
 
 PAGES = ("/", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings")
 HTML = {"Accept": "text/html"}
@@ -58,21 +60,24 @@ def test_without_a_session_there_are_the_files_of_the_log_in_page_and_no_others(
     root = re.findall(r'src="(/static/[^/]+/)', page(service, "/login").text)[0]
     given = {name for name in pages.static_files() if service.get(root + name, by=None).status_code == 200}
     needed = set(re.findall(rf'(?:src|href)="{root}([^"]+)"', page(service, "/login").text))
-    while imported := {f"js/{one}" for name in needed for one in imports(name)} - needed:
+    while imported := {one for name in needed for one in imports(name)} - needed:
         needed |= imported
     assert given == needed
 
 
-def imports(name: str) -> list[str]:
-    is_script = name.endswith(".js")
-    return re.findall(r'from "\./([^"]+)"', pages.static_files()[name].read_text()) if is_script else []
+def imports(name: str) -> set[str]:
+    """The modules that a script names in its imports, as `static_files` calls them."""
+    if not name.endswith(".js"):
+        return set()
+    text = pages.static_files()[name].read_text()
+    named = re.findall(r'(?:from|import\(|import|:)\s*"(\.{1,2}/[^"]+\.js)"', text)
+    return {os.path.normpath(Path(name).parent / one) for one in named}
 
 
 def test_scripts_import_only_what_is_there(service: Service) -> None:
     modules = {name: path.read_text() for name, path in pages.static_files().items() if name.startswith("js/")}
     for name, text in modules.items():
-        for wanted in re.findall(r'(?:from|import\()\s*"\./([^"]+)"|: "\./([^"]+\.js)"', text):
-            assert f"js/{wanted[0] or wanted[1]}" in modules, f"{name} imports {wanted}"
+        assert imports(name) <= set(modules), f"{name} imports {imports(name) - set(modules)}"
         assert not re.search(r"(inner|outer)HTML\s*\+?=[^=]|insertAdjacentHTML|document\.write", text), (
             f"{name}: text is text"
         )
@@ -83,7 +88,7 @@ def test_pages_listen_for_every_kind_of_event_that_there_is() -> None:
     kinds = {kind for text in written for kind in re.findall(r'\bevents\.add\([^")]*"(\w+)"', text)}
     assert {"submitted", "ended", "replanned", "planned"} <= kinds
     kinds |= {kind.value for kind in EventKind} - {EventKind.STEP}  # pages are told how far a job is, not each step
-    listened = re.search(r"const KINDS = \[([^\]]+)\]", pages.static_files()["js/events.js"].read_text())
+    listened = re.search(r"const KINDS = \[([^\]]+)\]", pages.static_files()["js/shared/events.js"].read_text())
     assert listened
     assert kinds <= set(re.findall(r'"(\w+)"', listened[1]))
 

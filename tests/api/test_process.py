@@ -18,7 +18,7 @@ import httpx
 
 from services.settings import Settings
 from services.users import directory
-from tests.api.service import NOBODY, Service
+from tests.support.api_service import NOBODY, Service
 
 ROOT = Path(__file__).parents[2]
 

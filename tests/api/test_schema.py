@@ -12,14 +12,14 @@ from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig,
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from api.app import create_app
-from api.context import LARGEST_ID
+from api.dependencies import LARGEST_ID
 from api.routes import events
-from services.accounts import Scope
 from services.domain import catalogue
-from services.domain.states import State
+from services.domain.jobs.states import State
 from services.settings import Settings
+from services.users.principal import Scope
 from tests.api.conftest import service_on_sqlite
-from tests.api.service import People, Service
+from tests.support.api_service import People, Service
 
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _EXAMPLES = 12  # of each operation, beside those that walk the limits of each field

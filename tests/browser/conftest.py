@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
-from tests.box import ROOT
 from tests.browser.service import PASSWORD, Service
-from tests.newcomer import Newcomer
+from tests.support.box import ROOT
+from tests.support.newcomer import Newcomer
 
 PATIENCE_MS = 90_000  # for what takes a second on a machine that has nothing else to do
 expect.set_options(timeout=PATIENCE_MS)

@@ -8,14 +8,14 @@ from typing import Any
 import httpx
 from PIL import Image
 
-from services import accounts
 from services.clock import utc_now
-from services.domain.states import State
+from services.domain.jobs.states import State
 from services.settings import Settings
-from services.store import metrics
+from services.store import training_series
 from services.store.engine import Store
-from tests.newcomer import Newcomer, Started, until
-from tests.records import Records
+from services.users import principal
+from tests.support.newcomer import Newcomer, Started, until
+from tests.support.records import Records
 
 __all__ = ["PASSWORD", "Service"]
 
@@ -76,12 +76,12 @@ class Service:
         """A job that looks as if it had come to this state with this many attempts; no worker touches it."""
         wanted = {**_REQUEST, "device": {"min_memory_mb": 500_000, "wait": True}, **request}
         with self.store() as store:
-            admin = accounts.authenticate(store, self.token)
+            admin = principal.authenticate(store, self.token)
             job_id = Records(store, self.settings).job(admin, State(state), attempts, wanted)
             if attempts:
-                values = [metrics.Value(name, 40, value, utc_now()) for name, value in FIGURES.items()]
+                values = [training_series.Value(name, 40, value, utc_now()) for name, value in FIGURES.items()]
                 with store.transaction() as session:
-                    metrics.record(session, job_id, attempts, values)
+                    training_series.record(session, job_id, attempts, values)
                 Image.new("RGB", (64, 32), "teal").save(self.log(job_id, attempts).parent / "samples/step-40-0.png")
         return job_id
 
@@ -94,7 +94,7 @@ class Service:
         return self.settings.jobs_dir / str(job_id) / f"attempt-{attempt}" / "train.log"
 
     def behave(self, **behaviour: Any) -> None:
-        """How trainers that are started from now on behave (tests/fake_trainer.py)."""
+        """How trainers that are started from now on behave (tests/support/fake_trainer.py)."""
         self.newcomer.behave(**behaviour)
 
     def busy(self) -> None:

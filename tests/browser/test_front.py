@@ -11,7 +11,7 @@ from services.clock import utc_now
 from services.store.models import Device
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
-from tests.newcomer import until
+from tests.support.newcomer import until
 
 
 def row(page: Page, job_id: int) -> Locator:

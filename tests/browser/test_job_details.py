@@ -9,10 +9,10 @@ from playwright.sync_api import Page, Route, expect
 
 from services.clock import utc_now
 from services.domain import pipeline_config
-from services.store import events, metrics
+from services.store import events, training_series
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
-from tests.zoo import zoo_like
+from tests.support.zoo import zoo_like
 
 
 @pytest.fixture
@@ -280,7 +280,9 @@ def test_classes_that_pictures_have_as_numbers_are_named(service: Service, open_
 def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
     """As a trainer leaves it, and as it is told."""
     with service.store() as store, store.transaction() as session:
-        metrics.record(session, job, 1, [metrics.Value("DetectionBoxes_Precision/mAP", step, 0.5, utc_now())])
+        training_series.record(
+            session, job, 1, [training_series.Value("DetectionBoxes_Precision/mAP", step, 0.5, utc_now())]
+        )
         for number in range(pictures):
             Image.new("RGB", (64, 32), "teal").save(service.log(job, 1).parent / f"samples/step-{step}-{number}.png")
             events.add(session, job, "image", utc_now(), 1, step=step)
@@ -309,7 +311,7 @@ def test_long_names_in_another_script_are_asked_for_in_parts(service: Service, o
     job = service.made(attempts=1)
     names = [f"DetectionBoxes_PerformanceByCategory/mAP/{'種類' * 25}{number}" for number in range(60)]
     with service.store() as store, store.transaction() as session:
-        metrics.record(session, job, 1, [metrics.Value(name, 50, 0.5, utc_now()) for name in names])
+        training_series.record(session, job, 1, [training_series.Value(name, 50, 0.5, utc_now()) for name in names])
 
     page = open_tab(service, f"/jobs/{job}")
     asked: list[str] = []
@@ -442,8 +444,8 @@ def test_the_best_is_marked_among_jobs_that_can_be_compared_and_no_other(service
         job = service.made(state=state, attempts=1, name=f"{state} {model}", model=model)
         with service.store() as store, store.transaction() as session:
             found = {"Loss/total_loss": loss, "images_per_s": images_per_s}
-            values = [metrics.Value(name, 41, value, utc_now()) for name, value in found.items()]
-            metrics.record(session, job, 1, values)
+            values = [training_series.Value(name, 41, value, utc_now()) for name, value in found.items()]
+            training_series.record(session, job, 1, values)
         return job
 
     slow = made("succeeded", "efficientdet_d0", 0.9, 0.335)

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from services.clock import utc_now
-from services.store import metrics
+from services.store import training_series
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
 
@@ -183,10 +183,15 @@ def test_charts_that_were_looked_for_before_the_first_step_are_drawn_after_it(se
 def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:
     job = service.made(attempts=3)
     now = utc_now()
-    values = [metrics.Value("Loss/total_loss", step, 1000.0 if step == 5432 else 1.0, now) for step in range(1, 20_000)]
-    stages = [metrics.Value(f"Loss/{stage}Loss/localization_loss", 40, 1.0, now) for stage in ("RPN", "BoxClassifier")]
+    values = [
+        training_series.Value("Loss/total_loss", step, 1000.0 if step == 5432 else 1.0, now)
+        for step in range(1, 20_000)
+    ]
+    stages = [
+        training_series.Value(f"Loss/{stage}Loss/localization_loss", 40, 1.0, now) for stage in ("RPN", "BoxClassifier")
+    ]
     with service.store() as store, store.transaction() as session:
-        metrics.record(session, job, 3, [*values, *stages])
+        training_series.record(session, job, 3, [*values, *stages])
     page = open_tab(service, f"/jobs/{job}#charts")
     losses = page.get_by_role("img", name="Chart: Losses")
     page.get_by_role("button", name="RPN localization").click()

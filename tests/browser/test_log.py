@@ -114,7 +114,7 @@ def test_of_a_log_that_is_followed_for_days_some_thousands_of_lines_are_kept(ser
     page.locator("#timeline .attempt").wait_for()
     kept = page.evaluate("""async () => {
       const job = document.querySelector('script[src$="job.js"]').src;
-      const { LogView } = await import(job.replace("job.js", "log_view.js"));
+      const { LogView } = await import(job.replace("pages/job.js", "job/log_view.js"));
       const view = new LogView({ fetch: async () => null, told() {}, moved() {}, chosen() {} });
       document.body.append(view.element);
       for (let total = 500; total <= 60000; total += 500) view.take(total - 499, Array(500).fill("a line"), total);

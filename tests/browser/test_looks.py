@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from services.domain.sizes import in_mb
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
-from tests.sizes import SIZES
+from tests.support.sizes import SIZES
 
 PHONE = {"width": 375, "height": 740}
 SERIOUS = ("serious", "critical")
@@ -190,10 +190,10 @@ def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(servi
 
 def test_a_size_is_written_as_the_service_writes_it(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/devices")
-    script = page.locator("script[src*='js/devices.js']").get_attribute("src") or ""
+    script = page.locator("script[src*='js/pages/devices.js']").get_attribute("src") or ""
     texts = page.evaluate(
         "async ([path, counts]) => { const { bytes } = await import(path); return counts.map(bytes); }",
-        [script.replace("devices.js", "format.js"), [count for count, _ in SIZES]],
+        [script.replace("pages/devices.js", "shared/format.js"), [count for count, _ in SIZES]],
     )
     assert texts == [text for _, text in SIZES] == [in_mb(count) for count, _ in SIZES]
     expect(page.locator(".card").first).to_contain_text("CPU slot, 1000 MB")

@@ -15,8 +15,8 @@ from services.datasets import shapes
 from services.domain import catalogue, pipeline_config
 from tests.browser.conftest import NAMED_HOST, Guard, Tab
 from tests.browser.service import Service
-from tests.checkpoint_index import shapes_of, write_index
-from tests.zoo import zoo_like
+from tests.support.checkpoint_index import shapes_of, write_index
+from tests.support.zoo import zoo_like
 
 
 def test_errors_stand_at_their_fields_and_are_read_out_with_them(service: Service, open_tab: Tab, guard: Guard) -> None:

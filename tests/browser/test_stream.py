@@ -8,7 +8,7 @@ from services.store import events
 from tests.browser.conftest import A_PAGE, Guard, Tab, in_twos
 from tests.browser.cuts import way_to
 from tests.browser.service import Service
-from tests.newcomer import until
+from tests.support.newcomer import until
 
 CUT_MS = 10_000
 # What the page's own scripts are told, told to us as well. What is of the moment has no number and is not kept.

@@ -12,12 +12,12 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from launcher.demo import SLOT_MB
+from launcher.demo.run_demo import SLOT_MB
 from services.datasets.scenes import CLASSES
-from tests.box import ROOT
 from tests.browser.conftest import Tab, log_in
 from tests.browser.service import Service
-from tests.newcomer import Newcomer
+from tests.support.box import ROOT
+from tests.support.newcomer import Newcomer
 
 STEPS = 6
 TRAINED_MS = 1_200_000  # on a machine that has other things to do

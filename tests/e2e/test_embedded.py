@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 import pytest
 
-from services.domain.states import State
+from services.domain.jobs.states import State
 from services.store import jobs
 from services.store.engine import Store
-from tests.newcomer import TIMEOUT_S, Newcomer, until
+from tests.support.newcomer import TIMEOUT_S, Newcomer, until
 
 
 @pytest.fixture

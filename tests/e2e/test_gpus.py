@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from services import lifecycle
 from services.domain.contract import SPEC_FILE, AttemptSpec
-from services.domain.states import State
+from services.domain.jobs.states import State
+from services.jobs import actions
 from services.store import devices, jobs
 from services.store.engine import Store
 from services.store.models import Device
-from tests.box import ROOT, Box
-from tests.fake_nvml import FakeGpu, FakeNvml
+from tests.support.box import ROOT, Box
+from tests.support.fake_nvml import FakeGpu, FakeNvml
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_memory_that_stays_held_after_an_end_keeps_the_gpu_out_until_it_is_free(
     first = box.submit()
     box.until("a step", lambda: box.job(first).step >= 1)
     nvml.write([FakeGpu(total_mb=8000, free_mb=3000)])  # what the trainer holds, and leaves behind
-    lifecycle.cancel(box.store, box.owner, first)
+    actions.cancel(box.store, box.owner, first)
     box.until_final(first)
     box.behave()
     box.until("the quarantine", lambda: "still in use" in (seen(box)[0].problem or ""))

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from services import webhooks
 from services.clock import utc_now
-from services.deliveries import Parcel
-from services.domain.standard_webhooks import new_secret
-from services.domain.states import State
+from services.domain.jobs.states import State
+from services.domain.webhooks.signing import new_secret
 from services.store.engine import Store
 from services.store.models import Delivery
-from tests.box import FAKE_TRAINER
-from tests.certificates import Authority
+from services.webhooks import subscriptions
+from services.webhooks.delivery import Parcel
 from tests.faults.house import House
-from tests.receiver import Receiver, receiving, verify
-from worker import webhooks as sending
+from tests.support.box import FAKE_TRAINER
+from tests.support.certificates import Authority
+from tests.support.receiver import Receiver, receiving, verify
+from worker import webhook_sender as sending
 
 ALL = ["job.succeeded", "job.failed", "job.replanned"]
 
@@ -37,7 +37,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 def hook(house: House, url: str, kinds: list[str] = ALL, by: Any = None) -> tuple[int, str]:
-    made = webhooks.create(house.store, house.settings, by or house.owner, url, kinds)
+    made = subscriptions.create(house.store, house.settings, by or house.owner, url, kinds)
     assert made.secret is not None
     return made.body["id"], made.secret
 
@@ -64,7 +64,7 @@ def test_the_worker_tells_each_owner_and_no_receiver_holds_up_another(
         redirected, _ = hook(house, leads_on.url(), ["job.failed"])
         for _ in range(10):  # more than are sent at once
             waited_for, _ = hook(house, slow.url(), by=other)
-            webhooks.test(house.store, other, waited_for)
+            subscriptions.test(house.store, other, waited_for)
         house.start_worker()
         house.until("the slow one", lambda: slow.all)
 
@@ -95,7 +95,7 @@ def test_the_worker_tells_each_owner_and_no_receiver_holds_up_another(
 def test_a_worker_that_is_killed_in_the_middle_loses_no_message(house: House) -> None:
     with receiving() as receiver:
         number, secret = hook(house, receiver.url())
-        webhooks.test(house.store, house.owner, number)  # while no worker is there
+        subscriptions.test(house.store, house.owner, number)  # while no worker is there
         receiver.delay_s = 8.0
         first = house.start_worker()
         house.until("the first try", lambda: receiver.all)

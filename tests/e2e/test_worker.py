@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from services import lifecycle
-from services.domain.states import State
-from services.store import metrics
+from services.domain.jobs.states import State
+from services.jobs import actions
+from services.store import training_series
 from services.store.engine import Store
 from services.store.models import Job
-from tests.box import Box
+from tests.support.box import Box
 
 MakeBox = Callable[..., Box]
 
@@ -98,7 +98,7 @@ def test_a_smaller_batch_goes_on_in_the_middle_of_the_schedule_after_as_many_ima
 def _steps(box: Box, job_id: int, attempt: int) -> list[int]:
     """The steps that an attempt reported."""
     with box.store.reading() as session:
-        found = metrics.series_of_attempt(session, job_id, attempt, "Loss/total_loss", 1000)
+        found = training_series.series_of_attempt(session, job_id, attempt, "Loss/total_loss", 1000)
         return [bucket.step for bucket in found]
 
 
@@ -144,7 +144,7 @@ def test_cancelling_frees_the_device(make_box: MakeBox, phase: str) -> None:
     job_id = box.submit()
     box.work()
     box.until_phase(job_id, phase)
-    lifecycle.cancel(box.store, box.owner, job_id)
+    actions.cancel(box.store, box.owner, job_id)
     [job] = box.until_final(job_id)
     assert job.state == State.CANCELLED
     assert box.leases() == []
@@ -153,7 +153,7 @@ def test_cancelling_frees_the_device(make_box: MakeBox, phase: str) -> None:
 def test_a_queued_job_is_cancelled_at_once_and_never_starts(make_box: MakeBox) -> None:
     box = make_box()
     job_id = box.submit()
-    lifecycle.cancel(box.store, box.owner, job_id)
+    actions.cancel(box.store, box.owner, job_id)
     assert box.job(job_id).state == State.CANCELLED
     box.work()
     box.until_final(box.submit())
@@ -166,7 +166,7 @@ def test_a_trainer_that_is_deaf_to_sigterm_is_killed(make_box: MakeBox) -> None:
     job_id = box.submit()
     box.work()
     box.until("step 2", lambda: box.job(job_id).step == 2)
-    lifecycle.cancel(box.store, box.owner, job_id)
+    actions.cancel(box.store, box.owner, job_id)
     [job] = box.until_final(job_id)
     assert job.state == State.CANCELLED
     assert "did not stop by itself" in box.attempts(job_id)[0].message
@@ -178,12 +178,12 @@ def test_pausing_keeps_the_checkpoint_and_resuming_goes_on_from_it(make_box: Mak
     job_id = box.submit(train={"steps": 5, "batch_size": 4})
     box.work()
     box.until("step 2", lambda: box.job(job_id).step == 2)
-    lifecycle.pause(box.store, box.owner, job_id)
+    actions.pause(box.store, box.owner, job_id)
     box.until("the pause", lambda: box.job(job_id).state == State.PAUSED)
     assert box.leases() == []
     assert box.attempts(job_id)[0].saved_step == 2
     box.behave()
-    lifecycle.resume(box.store, box.settings, box.owner, job_id)
+    actions.resume(box.store, box.settings, box.owner, job_id)
     [job] = box.until_final(job_id)
     assert (job.state, job.step, job.attempts) == (State.SUCCEEDED, 5, 2)
     steps = [float(line.split()[5]) for line in box.observer.read_text().splitlines()]

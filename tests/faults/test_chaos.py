@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from services import lifecycle
-from services.domain.states import FINAL, State, WrongState
+from services.domain.jobs.states import FINAL, State, WrongState
 from services.errors import Conflict
+from services.jobs import actions
 from services.store.engine import StoreUnavailable
 from services.store.models import Attempt, Job
 from tests.faults.house import House, wait
 from worker import reaper
-from worker.host import is_alive, start_time
-from worker.places import Running
+from worker.notes import Running
+from worker.process_locks import is_alive, start_time
 
 MakeHouse = Callable[..., House]
 
@@ -201,9 +201,9 @@ class Trial:
         self.did("pause or resume")
         try:
             if self.house.job(job_id).state == State.PAUSED:
-                lifecycle.resume(self.house.store, self.house.settings, self.house.owner, job_id)
+                actions.resume(self.house.store, self.house.settings, self.house.owner, job_id)
             else:
-                lifecycle.pause(self.house.store, self.house.owner, job_id)
+                actions.pause(self.house.store, self.house.owner, job_id)
         except (WrongState, Conflict):
             pass
         except StoreUnavailable:  # a supervisor was stopped while it had SQLite's write lock
@@ -221,7 +221,7 @@ class Trial:
             for job_id in self.jobs:
                 with contextlib.suppress(WrongState):
                     if self.house.job(job_id).state == State.PAUSED:
-                        lifecycle.resume(self.house.store, self.house.settings, self.house.owner, job_id)
+                        actions.resume(self.house.store, self.house.settings, self.house.owner, job_id)
             states = [(job_id, str(self.house.job(job_id).state)) for job_id in self.jobs]
             assert time.monotonic() < deadline, f"{states} after {self.done}\n{self.house.describe()}"
             wait(0.1)

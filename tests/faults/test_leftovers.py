@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from services import conclusion
-from services.domain.states import State
+from services.attempts import finish
+from services.domain.jobs.states import State
 from tests.faults.house import TRAINER, House
-from worker import dispatch, places, supervision
+from worker import dispatch, notes
+from worker.supervisor import watch
 
 MakeHouse = Callable[..., House]
 
@@ -55,14 +56,14 @@ def test_one_attempt_that_cannot_be_concluded_does_not_hold_up_the_others(
         os.kill(one.supervisor, signal.SIGKILL)
         house.until_dead(one.trainer)
     house.behave()
-    concluded = conclusion.conclude
+    concluded = finish.conclude
 
     def fail(store: Any, job_id: int, *rest: Any) -> Any:
         if job_id == poisoned:
             raise RuntimeError("a row that nobody has foreseen")
         return concluded(store, job_id, *rest)
 
-    monkeypatch.setattr(supervision.conclusion, "conclude", fail)
+    monkeypatch.setattr(watch.finish, "conclude", fail)
     house.work()
     [job] = house.until_final(other)
     assert job.state == State.SUCCEEDED
@@ -101,7 +102,7 @@ def test_a_disk_without_room_for_a_note_does_not_keep_the_end_from_the_database(
     job_id = house.submit(train={"steps": 8, "batch_size": 4})
     house.work()
     house.running(job_id)
-    note = places.attempt_dir(house.settings, job_id, 1) / "exit.json"
+    note = notes.attempt_dir(house.settings, job_id, 1) / "exit.json"
     note.mkdir()
     (note / "in the way").touch()
     [job] = house.until_final(job_id)

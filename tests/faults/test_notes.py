@@ -12,20 +12,20 @@ from typing import Any
 
 import pytest
 
-from services import lifecycle
-from services.domain.states import State
+from services.domain.jobs.states import State
+from services.jobs import actions
 from services.store import leases
 from services.store.models import Lease
 from tests.faults.house import House, wait
-from worker import attempt_processes, places, reaper
-from worker.host import Lock, is_alive, is_free, start_time
-from worker.places import Running
+from worker import attempt_processes, notes, reaper
+from worker.notes import Running
+from worker.process_locks import Lock, is_alive, is_free, start_time
 
 MakeHouse = Callable[..., House]
 
 
 def note_of(house: House, job_id: int, number: int = 1) -> Path:
-    return places.attempt_dir(house.settings, job_id, number) / "supervisor.json"
+    return notes.attempt_dir(house.settings, job_id, number) / "supervisor.json"
 
 
 def deaf(house: House) -> tuple[int, Running]:
@@ -65,7 +65,7 @@ def test_without_a_note_a_cancelled_job_ends(make_house: MakeHouse, monkeypatch:
     hurry(monkeypatch)
     note_of(house, job_id).unlink()
     os.kill(running.supervisor, signal.SIGKILL)
-    lifecycle.cancel(house.store, house.owner, job_id)
+    actions.cancel(house.store, house.owner, job_id)
     house.until_dead(running.trainer)
     [job] = house.until_final(job_id)
     assert job.state == State.CANCELLED
@@ -168,8 +168,8 @@ def test_a_note_that_is_none_is_none(tmp_path: Path, text: bytes) -> None:
     for name in ("supervisor.json", "exit.json", "facts.json", "environment.json"):
         (tmp_path / name).write_bytes(text)
     assert Running.read(tmp_path) is None
-    assert places.read_exit(tmp_path) == (None, None)
-    assert places.read_facts(tmp_path) == places.read_environment(tmp_path) == {}
+    assert notes.read_exit(tmp_path) == (None, None)
+    assert notes.read_facts(tmp_path) == notes.read_environment(tmp_path) == {}
 
 
 def test_a_pipe_in_place_of_a_note_holds_nobody_up(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_pipe_in_place_of_a_note_holds_nobody_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("status", ["0", 0.0, True, 10**30, -(10**30), [0], {"a": 0}, 256])
 def test_an_exit_status_that_is_none_was_not_seen(tmp_path: Path, status: Any) -> None:
     (tmp_path / "exit.json").write_text(json.dumps({"exit_status": status, "killed_because": 7, "new": 1}))
-    assert places.read_exit(tmp_path) == (None, None)
+    assert notes.read_exit(tmp_path) == (None, None)
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def test_nothing_is_ended_for_an_attempt_whose_lease_is_gone(make_house: MakeHou
     with house.store.reading() as session:
         lease = leases.of_job(session, job_id)
     assert lease
-    living = attempt_processes.of_attempt(lease.token, places.job_lock(house.settings, job_id))
+    living = attempt_processes.of_attempt(lease.token, notes.job_lock(house.settings, job_id))
     assert running.trainer in {process.pid for process in living}
     reaping = reaper.Reaper(house.store, house.settings)
     reaping._found_at[lease.token] = 0.0  # long ago

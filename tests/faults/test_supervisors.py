@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from services import lifecycle, scheduling
 from services.clock import utc_now
-from services.domain.states import State
+from services.domain.jobs.states import State
+from services.jobs import actions
+from services.scheduling import claim
 from services.store.models import Attempt, Job, Lease
 from tests.faults.house import House, wait
-from worker import places, reaper
-from worker.host import boot_id, is_alive, start_time
+from worker import notes, reaper
+from worker.process_locks import boot_id, is_alive, start_time
 
 MakeHouse = Callable[..., House]
 
@@ -60,12 +61,12 @@ def complete_unseen(house: House, *, spoil: str | None = None) -> int:
     house.work()
     running = house.running(job_id)
     os.kill(running.supervisor, signal.SIGSTOP)
-    outcome = places.attempt_dir(house.settings, job_id, 1) / "outcome.json"
+    outcome = notes.attempt_dir(house.settings, job_id, 1) / "outcome.json"
     house.until("the outcome", outcome.exists)
     house.until_dead(running.trainer)
     assert house.job(job_id).state == State.RUNNING
     if spoil:
-        (places.job_dir(house.settings, job_id) / spoil).unlink()
+        (notes.job_dir(house.settings, job_id) / spoil).unlink()
     os.kill(running.supervisor, signal.SIGKILL)
     return job_id
 
@@ -189,7 +190,7 @@ def test_a_supervisor_whose_lease_is_gone_ends_its_trainer_and_touches_nothing(m
     # Nobody holds that token: the reaper finds it without a supervisor, and the job resumes.
     house.until("the second attempt", lambda: house.job(job_id).attempts == 2)
     assert house.attempts(job_id)[0].diagnosis == "interrupted"
-    lifecycle.cancel(house.store, house.owner, job_id)
+    actions.cancel(house.store, house.owner, job_id)
     house.until_final(job_id)
     house.check()
 
@@ -208,8 +209,8 @@ def test_after_a_reboot_every_lease_of_the_host_is_dead_and_jobs_resume(make_hou
     with house.store.transaction() as session:
         session.query(Lease).update({"boot_id": "the boot before"})
     # Its numbers may be anybody's by now, who must not be signalled: here, this very process.
-    folder = places.attempt_dir(house.settings, job_id, 1)
-    places.Running(os.getpid(), start_time(os.getpid()), os.getpid(), start_time(os.getpid())).note(folder)
+    folder = notes.attempt_dir(house.settings, job_id, 1)
+    notes.Running(os.getpid(), start_time(os.getpid()), os.getpid(), start_time(os.getpid())).note(folder)
     house.work()
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts, job.step) == (State.SUCCEEDED, 2, 6)
@@ -225,7 +226,7 @@ def test_a_claim_without_a_supervisor_is_taken_back(make_house: MakeHouse) -> No
     house.until_final(job_id)
     house.rest()
     job_id = house.submit()
-    assert scheduling.claim(house.store, house.settings, boot_id()) is not None
+    assert claim.claim(house.store, house.settings, boot_id()) is not None
     # This one alone is too old: the next needs time for its supervisor to start, and a busy machine takes it.
     with house.store.transaction() as session:
         session.query(Lease).update({"created_at": utc_now() - datetime.timedelta(seconds=reaper._STARTING_S)})

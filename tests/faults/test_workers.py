@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from services.domain.states import State
-from services.queue import wake_workers_now
+from services.broker import wake_workers_now
+from services.domain.jobs.states import State
 from services.store import migrate
 from services.store.engine import Store
-from tests.databases import postgres_folder, start_postgres
 from tests.faults.house import House, wait
-from worker.host import is_alive
+from tests.support.databases import postgres_folder, start_postgres
+from worker.process_locks import is_alive
 
 MakeHouse = Callable[..., House]
 

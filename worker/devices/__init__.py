@@ -4,9 +4,9 @@
 """
 
 from worker.devices.inventory import Devices
+from worker.devices.parse_setting import DeviceSetting, DeviceSettingError, parse_devices
 from worker.devices.processes import family, others
 from worker.devices.readings import DeviceReading, HeldBy, contract_device, trainer_environment
-from worker.devices.setting import DeviceSetting, DeviceSettingError, parse_devices
 
 __all__ = [
     "DeviceReading",

@@ -12,7 +12,7 @@ import sys
 
 from services.settings import Settings, SettingsError
 from worker.devices.inventory import Devices
-from worker.devices.setting import DeviceSettingError, parse_devices
+from worker.devices.parse_setting import DeviceSettingError, parse_devices
 
 
 def main(arguments: list[str] | None = None) -> int:

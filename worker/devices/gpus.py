@@ -8,10 +8,10 @@ number it was first seen with while this process lives, and one that is gone sta
 from dataclasses import replace
 
 from services.domain.contract import DeviceKind
+from worker.devices.cuda_visible import visible
 from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
 from worker.devices.processes import name_of
 from worker.devices.readings import DeviceReading, HeldBy
-from worker.devices.visible import visible
 
 __all__ = ["Gpus"]
 

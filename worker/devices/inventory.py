@@ -7,9 +7,9 @@ from services.domain.sizes import in_mb
 from worker.devices.gpus import Gpus
 from worker.devices.host_memory import available_bytes, slot_bytes
 from worker.devices.nvml import Nvml
+from worker.devices.parse_setting import DeviceSetting
 from worker.devices.processes import large
 from worker.devices.readings import MB, DeviceReading
-from worker.devices.setting import DeviceSetting
 
 __all__ = ["Devices"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from services.files import open_regular
+from services.safe_files import open_regular
 from worker.devices.host_memory import groups
 
 __all__ = ["OomKills", "kills_since"]

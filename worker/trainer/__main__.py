@@ -24,10 +24,10 @@ from services.domain.contract import (
     Reason,
 )
 from worker.trainer import device, preflight
-from worker.trainer.endings import Ending, Stopped, allocator_stats, log_tail, read_exception
+from worker.trainer.failures import Ending, Stopped, allocator_stats, log_tail, read_exception
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter, host_peak_bytes
-from worker.trainer.stopping import StopRequest
+from worker.trainer.stop_signal import StopRequest
 
 
 class Session:

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from services.domain.contract import Reason, Resume, resumed_step
-from worker.trainer.endings import Ending, mismatch, read_exception
+from worker.trainer.failures import Ending, mismatch, read_exception
 from worker.trainer.report import Reporter, sync
 from worker.trainer.step import TrainStep
 

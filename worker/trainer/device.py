@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
-from worker.trainer.endings import Ending
+from worker.trainer.failures import Ending
 
 
 def environment(device: Device) -> dict[str, str]:

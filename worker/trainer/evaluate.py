@@ -15,8 +15,8 @@ from services.domain.contract import SAMPLE_CLASSES_FILE, EventKind, Phase, Reas
 from worker.trainer import class_labels, evaluators, preflight, samples
 from worker.trainer import input as inputs_of
 from worker.trainer.device import Memory
-from worker.trainer.endings import read_exception
 from worker.trainer.evaluated_image import EvaluatedImage
+from worker.trainer.failures import read_exception
 from worker.trainer.model import set_training
 from worker.trainer.report import Reporter, write_durably
 

@@ -9,7 +9,7 @@ from object_detection import inputs
 from object_detection.builders import dataset_builder
 
 from services.domain.contract import Reason
-from worker.trainer.endings import Ending
+from worker.trainer.failures import Ending
 from worker.trainer.preflight import class_ids, classes_of, record_files
 
 EXAMPLES_CHECKED = 1000  # of each split: a second's reading, enough to find a systematic mistake

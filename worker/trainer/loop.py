@@ -27,17 +27,17 @@ from services.domain.contract import (
     Reason,
 )
 from services.domain.sizes import in_mb
-from worker.trainer import export, model, probe, worst_case
+from worker.trainer import export, model, probe, worst_batch
 from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
 from worker.trainer.device import Memory
-from worker.trainer.endings import Ending, Stopped, read_exception
 from worker.trainer.evaluate import Evaluation
+from worker.trainer.failures import Ending, Stopped, read_exception
+from worker.trainer.graph_memory import Walk, walk
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter, host_memory
-from worker.trainer.static_walk import Walk, walk
 from worker.trainer.step import Losses, TrainStep
-from worker.trainer.stopping import StopRequest
+from worker.trainer.stop_signal import StopRequest
 
 
 class Attempt:
@@ -255,7 +255,7 @@ class Rehearsal:
         return None
 
     def _compute(self, micro_batch: int) -> None:
-        self._runs[micro_batch] = self._attempt.step.rehearse(worst_case.endless(self._images))
+        self._runs[micro_batch] = self._attempt.step.rehearse(worst_batch.endless(self._images))
 
     def split(self, micro_batch: int) -> Any:
         """Go on with another micro-batch; what was traced for it is used again."""

@@ -9,7 +9,7 @@ from object_detection.builders import model_builder
 from object_detection.utils import config_util
 
 from services.domain.contract import Reason
-from worker.trainer.endings import Ending, mismatch, read_exception
+from worker.trainer.failures import Ending, mismatch, read_exception
 
 
 def build(config: Any, *, is_training: bool) -> Any:

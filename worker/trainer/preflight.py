@@ -10,7 +10,7 @@ from google.protobuf import text_format
 from services.domain import pipeline_config, tfrecord
 from services.domain.contract import CONFIG_FILE, AttemptSpec, Reason
 from services.domain.pipeline_config import messages
-from worker.trainer.endings import Ending
+from worker.trainer.failures import Ending
 
 
 def read_config(attempt_dir: Path) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from services.domain.contract import Probe
-from worker.trainer.static_walk import Walk
+from worker.trainer.graph_memory import Walk
 
 Points = Mapping[int, int | None]  # micro-batch: peak in bytes; None: more than there is
 

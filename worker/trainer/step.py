@@ -13,7 +13,7 @@ from tensorflow.python.ops import resource_variable_ops
 from tf_slim import filter_variables
 
 from services.domain.contract import ENOUGH_RUNS, Reason
-from worker.trainer.endings import Ending
+from worker.trainer.failures import Ending
 from worker.trainer.model import set_training
 
 Losses = dict[str, tf.Tensor]

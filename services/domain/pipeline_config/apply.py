@@ -8,7 +8,7 @@ from services.domain.pipeline_config.resize import image_size, set_image_size
 from services.domain.pipeline_config.rewrite import set_batch_size, set_precision, set_proposals
 from services.domain.pipeline_config.schedule import peak_learning_rate, set_schedule, steps_of
 from services.domain.pipeline_config.text import Config
-from services.domain.plans import Plan, Precision
+from services.domain.plan.plan import Plan, Precision
 
 
 def apply(plan: Plan, config: Config) -> Config:

@@ -1,0 +1,102 @@
+// Losses, learning rate, mAP, speed and memory over all attempts of a job; zooming asks for the range it shows.
+import { get, query } from "../shared/api.js";
+import { h, put } from "../shared/dom.js";
+import { ChartGrid, grouped, limitTrace, metricWords, onTheme, plotly, traces, zoomHead } from "../shared/plots.js";
+
+const POINTS = 800;
+const EVERY_MS = 3000;
+
+export function start(root, { id, state, plotly: address }) {
+  const head = zoomHead(() => zoom(null));
+  const place = h("div", { class: "charts" });
+  const grid = new ChartGrid(place, address, zoom);
+  const said = h("div", {});
+  root.append(head.element, said, place);
+  let range = null;
+  let names = [];
+  let starts = [];
+  let due = true;
+  let asking = null;
+
+  /** Which there are is asked until there are some; new ones (an evaluation's) are in every answer. */
+  async function knowNames() {
+    if (!names.length) ({ names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`));
+  }
+
+  async function load() {
+    due = false;
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    try {
+      await knowNames();
+      const groups = grouped(names);
+      const wanted = groups.flatMap((group) => group.names).slice(0, 50);
+      if (!wanted.length) {
+        grid.clear();
+        put(said, h("p", { class: "card empty" }, "No data yet. Charts appear after the first step."));
+        return;
+      }
+      const answer = await get(`/v1/jobs/${id}/metrics${query({ names: wanted, max_points: POINTS, from_step: range?.[0], to_step: range?.[1] })}`, { signal });
+      names = answer.names;
+      put(said);
+      head.show(range);
+      if (!range) starts = startsOf(answer.series); // in a range, one that began before it would seem to begin there
+      const charts = groups.map((group) => ({ ...group, data: dataOf(group, answer.series), starts }));
+      await grid.show(charts.filter((chart) => grid.has(chart, range)), range);
+    } catch (error) {
+      if (error.name !== "AbortError") put(said, h("p", { class: "note bad", role: "alert" }, `The charts could not be drawn: ${error.message}`));
+    }
+  }
+
+  function dataOf(group, series) {
+    const lines = group.names.flatMap((name, number) => traces(series.filter((one) => one.name === name), number, metricWords(name), { scale: group.scale }));
+    return group.title === "Device memory" ? [...lines, ...limits(group, series)] : lines;
+  }
+
+  function limits(group, series) {
+    const found = state.attempts.map((attempt) => {
+      const steps = series.filter((one) => one.attempt === attempt.number && group.names.includes(one.name)).flatMap((one) => [one.steps[0], one.steps.at(-1)]);
+      return steps.length ? { from: Math.min(...steps), to: Math.max(...steps), limit: attempt.limit_bytes / group.scale } : null;
+    }).filter(Boolean);
+    return found.map(({ from, to, limit }, index) => limitTrace(from, to, limit, index === 0));
+  }
+
+  /** Where the second and later attempts began, of those that made a step. */
+  function startsOf(series) {
+    return state.attempts.slice(1).map((attempt) => {
+      const first = Math.min(...series.filter((one) => one.attempt === attempt.number).map((one) => one.steps[0]));
+      return { step: first, attempt: attempt.number, why: attempt.changes.length ? "re-planned" : "again" };
+    }).filter(({ step }) => Number.isFinite(step));
+  }
+
+  function zoom(next) {
+    range = next;
+    head.show(range);
+    load();
+  }
+
+  onTheme(() => (root.hidden ? (due = true) : load()));
+  let timer = null;
+  return {
+    /** What can be had before it is asked for; what goes wrong is said where it is drawn. */
+    async warm() {
+      plotly(address).catch(() => {});
+      if (state.attempts.length) await knowNames().catch(() => {});
+    },
+    shown() {
+      if (!due) return;
+      plotly(address).catch(() => {});
+      if (!grid.cards.size) grid.skeleton(6);
+      load();
+    },
+    event(event) {
+      if (!["progress", "eval", "ended", "state"].includes(event.kind)) return;
+      if (root.hidden) due = true;
+      else timer ??= setTimeout(() => {
+        timer = null;
+        load();
+      }, EVERY_MS);
+    },
+  };
+}

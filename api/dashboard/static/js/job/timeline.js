@@ -1,0 +1,102 @@
+// The attempts of a job, each with its plan, its memory, why it ended, and what was changed for it.
+import { get } from "../shared/api.js";
+import { $, h, keyed, put } from "../shared/dom.js";
+import { diffBlocks } from "./diff.js";
+import { duration, percent, plural, time } from "../shared/format.js";
+import { gauge } from "../shared/gauge.js";
+import { diagnosisWords, labelOf, pill } from "../shared/parts.js";
+import { planPills } from "../shared/plan.js";
+
+const shown = new Map(); // number: whether its changes are whole; once it has ended, they never change
+
+export function showTimeline(list, job, attempts) {
+  if (!attempts.length) {
+    put(list, h("li", { class: "empty" }, job.state === "failed" ? "It never started: nothing that its policy allows would fit." : "Not started yet. The first attempt appears here when the job gets a device."));
+    return;
+  }
+  const before = (attempt) => attempts[attempt.number - 2];
+  const newestPlanned = attempts.findLast((attempt) => attempt.changes.length)?.number;
+  keyed(list, [...attempts].reverse(), (attempt) => attempt.number, (attempt) => make(job, attempt, attempt.number === newestPlanned),
+    (element, attempt) => update(element, job, attempt, before(attempt), attempts[attempt.number]));
+}
+
+function make(job, attempt, isOpen) {
+  const changes = h("details", { class: "changes", hidden: !attempt.changes.length },
+    h("summary", {}, `What was changed from ${attempt.number === 1 ? "what was asked for" : `attempt ${attempt.number - 1}`}`), h("div", {}, h("p", { class: "muted" }, "Loading …")));
+  changes.addEventListener("toggle", () => changes.open && showDiff(changes, job.id, attempt));
+  changes.open = isOpen;
+  return h("li", { class: "attempt", id: `attempt-${attempt.number}` },
+    h("header", {}), h("div", { class: "attempt-plan" }), h("div", { class: "attempt-memory" }), h("div", { class: "attempt-end" }), changes);
+}
+
+function update(item, job, attempt, former, next) {
+  const runs = !attempt.ended_at;
+  item.dataset.end = runs ? "running" : attempt.diagnosis === "completed" ? "completed" : attempt.diagnosis === "interrupted" ? "stopped" : "failed";
+  put($("header", item), heading(attempt, runs));
+  put($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
+  put($(".attempt-memory", item), memory(attempt));
+  put($(".attempt-end", item), end(job, attempt, next));
+  // The same plan may have other settings beside it: its section is there once it is known to hold something.
+  if (attempt.number > 1 && !attempt.changes.length) showDiff($(".changes", item), job.id, attempt);
+}
+
+function heading(attempt, runs) {
+  const kind = runs ? "running" : { completed: "completed", interrupted: "warn" }[attempt.diagnosis] ?? "failed";
+  const steps = `${runs ? "step" : "to step"} ${attempt.step}${attempt.saved_step && attempt.saved_step !== attempt.step ? `, saved at ${attempt.saved_step}` : ""}`;
+  const took = attempt.ended_at ? duration(seconds(attempt.started_at, attempt.ended_at)) : null;
+  return [
+    h("h2", {}, `Attempt ${attempt.number}`),
+    pill(runs ? attempt.phase ?? "starting" : diagnosisWords(attempt.diagnosis), kind),
+    h("span", { class: "attempt-facts" }, h("span", { title: attempt.device.id }, `${labelOf(attempt.device)}, ${attempt.device.name}`), h("span", {}, steps),
+      took ? h("span", {}, took) : null, h("span", {}, time(attempt.started_at)), h("span", {}, h("a", { href: `#log:${attempt.number}:end` }, "log"))),
+  ];
+}
+
+/** Predicted and measured peak against the limit. */
+function memory(attempt) {
+  const { predicted, measured_peak_bytes: measured, limit_bytes: limit } = attempt;
+  const figures = attempt.finding?.figures ?? {};
+  const ranOut = attempt.outcome === "device_memory";
+  if (!predicted && !measured && !ranOut) return [];
+  const used = ranOut ? Math.max(measured ?? 0, figures.in_use ?? 0) || null : measured;
+  const error = attempt.prediction_error;
+  return [
+    gauge({ limit, measured: used, wanted: ranOut ? figures.requested ?? null : null, predicted }),
+    error === null ? null : h("p", { class: "muted small" }, `The prediction was ${percent(Math.abs(error), 1)} too ${error < 0 ? "low" : "high"}.`),
+  ];
+}
+
+/** Why it ended, with the lines that say so, and what was done about it. */
+function end(job, attempt, next) {
+  if (!attempt.ended_at || attempt.diagnosis === "completed") return [];
+  const lines = attempt.finding?.evidence ?? [];
+  const planned = next && next.changes.length; // and says there what and why
+  const [why, message] = [attempt.finding?.why ?? "", attempt.message ?? ""];
+  // What is said above all of it is not said again.
+  const [longer, shorter] = message.startsWith(why) ? [message, ""] : [why, why.includes(message) ? "" : message];
+  const followed = job.reason && attempt.followed_by?.endsWith(job.reason) ? null : attempt.followed_by;
+  return [
+    h("p", { class: "diagnosis" }, longer),
+    shorter && shorter !== job.reason ? h("p", { class: "muted small wraps" }, shorter) : null,
+    lines.length ? h("div", { class: "evidence" }, h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
+      h("ol", {}, lines.map((line) => h("li", {}, h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)), h("code", {}, line.text))))) : null,
+    followed ? h("p", { class: "followed" }, planned ? [`Changed for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : followed) : null,
+  ];
+}
+
+async function showDiff(section, job, attempt) {
+  const isWhole = Boolean(attempt.ended_at) || attempt.phase === "training"; // its configuration is written by then
+  if (shown.get(attempt.number) || shown.get(attempt.number) === isWhole) return;
+  shown.set(attempt.number, isWhole);
+  const place = section.lastElementChild;
+  try {
+    const diff = await get(`/v1/jobs/${job}/attempts/${attempt.number}/diff`);
+    section.hidden = !diff.changes.length && !attempt.changes.length;
+    put(place, diffBlocks(attempt.changes, diff.changes));
+  } catch (error) {
+    shown.delete(attempt.number);
+    put(place, h("p", { class: "error" }, `The changes could not be loaded: ${error.message}`));
+  }
+}
+
+const seconds = (from, to) => (Date.parse(to) - Date.parse(from)) / 1000;

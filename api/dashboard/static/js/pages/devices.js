@@ -1,0 +1,111 @@
+// Whose memory is whose, on each device of each host, now and in the last hours.
+import { get } from "../shared/api.js";
+import { $, $$, h, keyed, put, say } from "../shared/dom.js";
+import { bytes, duration, percent, plural, time } from "../shared/format.js";
+import { deviceLabel, deviceMemory, dot, isUnknown, stateOf } from "../shared/parts.js";
+import { watchDevices } from "../devices/fleet.js";
+import { showPast } from "../devices/history.js";
+
+let devices = [];
+let hours = Number(new URLSearchParams(location.search).get("hours")) || 6;
+
+function show(found) {
+  devices = found;
+  $("#problem").hidden = true;
+  $("#empty").hidden = devices.length > 0;
+  const hosts = Map.groupBy(devices, (device) => device.host);
+  keyed($("#hosts"), [...hosts], ([host]) => host, makeHost, updateHost);
+  goThere();
+}
+
+function makeHost([host]) {
+  return h("section", { "aria-label": host }, h("h2", {}, host, h("span", { class: "muted small" })), h("div", { class: "devices" }));
+}
+function updateHost(section, [, there]) {
+  const leased = there.filter((device) => device.job).length;
+  say($("h2 span", section), `${plural(there.length, "device")}, ${leased} in use`);
+  keyed($(".devices", section), there, (device) => device.id, makeDevice, updateDevice);
+}
+
+function makeDevice(device) {
+  const card = h("article", { class: "card", id: device.id, tabindex: "-1" }, h("header", {}, h("h3", {}), h("span", { class: "state" })), h("div", { class: "now" }), h("div", { class: "past" }));
+  loadPast(device.id, $(".past", card));
+  return card;
+}
+
+function updateDevice(card, device) {
+  put($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
+  put($(".state", card), dot(...stateOf(device)));
+  put($(".now", card),
+    device.problem ? h("p", { class: "note bad" }, device.problem, device.problem_since ? [" · ", time(device.problem_since, howLong)] : null) : null,
+    device.total_bytes ? deviceMemory(device) : null,
+    h("table", { class: "holders" }, h("caption", { class: "visually-hidden" }, "Who holds its memory"), h("tbody", {}, holders(device))),
+    h("p", { class: "small muted number" }, facts(device)));
+}
+
+const howLong = (moment) => `for ${duration((Date.now() - Date.parse(moment)) / 1000)}`;
+
+/** A row for each: our job, other people's processes, what nobody is named for, and what is free. */
+function holders(device) {
+  if (isUnknown(device)) return [];
+  const { job, processes, others_bytes, total_bytes, free_bytes } = device;
+  const row = (kind, who, count, more = "") => h("tr", {}, h("td", {}, h("span", { class: `holder ${kind}` }, who)), h("td", { class: "number" }, bytes(count)), h("td", { class: "muted small" }, more));
+  const named = processes.reduce((sum, process) => sum + (process.used_bytes ?? 0), 0);
+  const unnamed = others_bytes - named;
+  return [
+    job ? row("ours", [job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : job.name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null], device.ours_bytes, need(job)) : null,
+    job?.progress ? h("tr", {}, h("td", { colspan: "3" }, h("span", { class: "far small muted number" }, h("progress", { max: 1, value: job.progress.steps ? job.progress.step / job.progress.steps : 0, "aria-label": "steps done" }), far(job)))) : null,
+    processes.map((process) => row("others", h("span", { title: process.name }, process.name ?? "a process", h("span", { class: "muted" }, ` · pid ${process.pid}`)), process.used_bytes)),
+    unnamed > 0 ? row("others", "the driver and unnamed processes", unnamed) : null,
+    total_bytes ? row("", "free", free_bytes, `of ${bytes(total_bytes)}`) : null,
+  ];
+}
+
+const need = ({ predicted, peak_bytes }) => [predicted ? `predicted ${bytes(predicted.bytes)}` : null, peak_bytes ? `peak ${bytes(peak_bytes)}` : null].filter(Boolean).join(", ");
+
+function far({ attempt, phase, progress: { step, steps, eta_s } }) {
+  const left = eta_s > 0 ? `${duration(eta_s)} left` : phase;
+  return [`attempt ${attempt}`, `step ${step}/${steps} (${percent(step / steps)})`, left].filter(Boolean).join(" · ");
+}
+
+function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
+  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "away, last seen ", time(seen_at)]; // how warm it was is no longer so
+  return [utilisation === null ? null : `utilisation ${utilisation} %`, temperature === null ? null : `${temperature} °C`, bfloat16 ? "bfloat16" : null].filter(Boolean).join(" · ");
+}
+
+// --- the last hours -----------------------------------------------------------------------------------------------------
+async function loadPast(id, place) {
+  try {
+    showPast(place, await get(`/v1/devices/${id.split("/").map(encodeURIComponent).join("/")}/history?hours=${hours}&max_points=240`), hours);
+  } catch (error) {
+    put(place, h("p", { class: "muted small" }, `The last hours could not be loaded: ${error.message}`));
+  }
+}
+const loadAllPast = () => devices.forEach((device) => loadPast(device.id, $(".past", document.getElementById(device.id))));
+
+function showHours() {
+  for (const button of $$("#hours button")) button.setAttribute("aria-pressed", String(Number(button.value) === hours));
+}
+$("#hours").addEventListener("click", (event) => {
+  if (!event.target.value) return;
+  hours = Number(event.target.value);
+  history.replaceState(null, "", `?hours=${hours}${location.hash}`);
+  showHours();
+  loadAllPast();
+});
+showHours();
+setInterval(() => document.visibilityState === "visible" && loadAllPast(), 60_000);
+
+/** To the device that the address names, once it is there. */
+function goThere() {
+  const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!wanted || goThere.been === location.hash) return;
+  goThere.been = location.hash;
+  wanted.scrollIntoView({ block: "center" });
+  wanted.focus({ preventScroll: true });
+}
+
+watchDevices(show, (error) => {
+  say($("#problem"), `The devices could not be loaded: ${error.message}`);
+  $("#problem").hidden = false;
+});

@@ -1,0 +1,188 @@
+// One job: what it does now, and everything that was tried for it.
+import { get, mayChange, maySubmit, post, whoami } from "../shared/api.js";
+import { $, h, put, say } from "../shared/dom.js";
+import { follow, listen } from "../shared/events.js";
+import { watchDevices } from "../devices/fleet.js";
+import { duration, percent, plural } from "../shared/format.js";
+import { confirmed, doing, onKeys, tabs, toast } from "../shared/frame.js";
+import { diagnosisWords, labelOf, pill } from "../shared/parts.js";
+import { place, wait } from "../shared/job_status.js";
+import { edit, editButton, showFacts, showProgress } from "../job/summary.js";
+import { showTimeline } from "../job/timeline.js";
+
+const root = $("#job");
+const id = Number(root.dataset.job);
+const state = { job: null, attempts: [], devices: [] };
+let me = null;
+
+const AGAIN_MS = 5000;
+let again = null;
+let asked = 0; // how often
+let shown = 0; // which of them
+let hasLoaded;
+const loaded = new Promise((resolve) => (hasLoaded = resolve));
+
+async function load() {
+  clearTimeout(again);
+  const mine = ++asked;
+  try {
+    const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
+    if (mine < shown) return; // one that was asked for later was quicker
+    shown = mine;
+    Object.assign(state, { job, attempts: attempts.items });
+    me = who;
+    $("#problem").hidden = true;
+    show();
+    hasLoaded();
+  } catch (error) {
+    say($("#problem"), `The job could not be loaded: ${error.message}. Retrying.`);
+    $("#problem").hidden = false;
+    clearTimeout(again); // of another that failed meanwhile
+    again = setTimeout(load, AGAIN_MS);
+  }
+}
+
+const may = () => mayChange(me, state.job);
+
+function show() {
+  const { job, attempts } = state;
+  document.title = `${job.state === "running" && job.progress.step ? percent(job.progress.step / job.progress.steps) : job.state} · ${job.name} · Downshift`;
+  if (!$("#name").classList.contains("editing")) put($("#name"), job.name, may() ? editButton("name") : null);
+  put($("#state"), pill(job.stopping ? `${job.stopping} asked for` : job.state, job.stopping ? "warn" : job.state));
+  if (job.state === "queued") watchQueue();
+  showNow();
+  $("#now").dataset.state = job.state;
+  showProgress($("#progress"), job);
+  showFacts($("#facts"), state, may(), load);
+  showActions(job);
+  showTimeline($("#timeline"), job, attempts);
+  say($("#attempt-count"), attempts.length > 1 ? String(attempts.length) : "");
+  for (const part of Object.values(parts)) part.changed?.();
+}
+$("#name").addEventListener("click", (event) => event.target.closest("[data-edit]") && edit($("#name"), "name", state, load));
+
+const showNow = () => say($("#now"), sentence(state.job, state.attempts));
+
+/** How long it still waits depends on the jobs of others. */
+let isWatching = false;
+function watchQueue() {
+  if (isWatching) return;
+  isWatching = true;
+  watchDevices((devices) => {
+    state.devices = devices;
+    if (state.job.state === "queued") showNow();
+  }, () => {}); // its place is told all the same
+}
+
+/** "Attempt 2 of at most 6: training at step 340 of 2000 on GPU 1; attempt 1 ran out of memory at batch 16." */
+function sentence(job, attempts) {
+  const last = attempts.at(-1);
+  const before = attempts.slice(0, -1).filter((one) => one.diagnosis && !["completed", "interrupted"].includes(one.diagnosis)).at(-1);
+  const earlier = before ? `; ${because(before)}` : "";
+  switch (job.state) {
+    case "running": {
+      const doing = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}` : "starting";
+      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `; ${job.stopping} requested` : ""}${earlier}.`;
+    }
+    case "queued": {
+      const about = wait(job, state.devices);
+      const when = about === undefined ? "" : `, to start in about ${duration(about)}`;
+      const why = job.reason ? ` ${job.reason.replace(/\.?$/, ".")}` : "";
+      const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${place(job)}`;
+      return `${where[0].toUpperCase()}${where.slice(1)}${when}${last ? `; ${because(last)}` : ""}.${why}`;
+    }
+    case "paused": return job.progress.step ? `Paused at step ${job.progress.step} of ${job.progress.steps}. It will go on from there.` : "Paused before its first checkpoint. It will begin at step 0.";
+    case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
+    case "cancelled": return `Cancelled at step ${job.progress.step} of ${job.progress.steps}.`;
+    default: return `Failed: ${job.reason ?? "see the last attempt"}`;
+  }
+}
+
+function because(attempt) {
+  const { batch_size: batch, micro_batch: micro } = attempt.plan;
+  const at = micro < batch ? `micro-batch ${micro}` : `batch ${batch}`;
+  const ranOut = attempt.diagnosis === "too_large";
+  return `attempt ${attempt.number} ${ranOut ? `ran out of memory at ${at}` : `ended: ${diagnosisWords(attempt.diagnosis)}`}`;
+}
+
+// --- what can be done ---------------------------------------------------------------------------------------------
+const ACTIONS = {
+  pause: { name: "Pause", states: ["queued", "running"] },
+  resume: { name: "Resume", states: ["paused"], class: "primary" },
+  cancel: { name: "Cancel", states: ["queued", "running", "paused"], class: "danger", sure: "Cancel this job? Its files are kept, but it cannot be resumed." },
+};
+let actionsOf = "";
+function showActions(job) {
+  const key = `${job.state} ${job.stopping}`;
+  if (key === actionsOf) return;
+  actionsOf = key;
+  const buttons = Object.entries(ACTIONS).filter(([, action]) => may() && action.states.includes(job.state) && !job.stopping).map(([verb, action]) =>
+    h("button", { type: "button", class: action.class ?? "", onclick: (event) => doing(event.target, async () => {
+      if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
+      await post(`/v1/jobs/${id}/${verb}`);
+      toast(`${action.name} requested`);
+      await load();
+    }) }, action.name));
+  $("#actions").replaceChildren(...buttons, !maySubmit(me) ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));
+}
+
+// --- the parts, each loaded when it is first looked at ------------------------------------------------------------
+const parts = {};
+const MODULES = { charts: "../job/charts.js", results: "../job/results.js", log: "../job/log.js", config: "../job/config.js", files: "../job/files.js" };
+const loading = {};
+function loadPart(name) {
+  loading[name] ??= import(MODULES[name]).then((module) => {
+    parts[name] = module.start($(`#${name}`), { id, state, plotly: root.dataset.plotly });
+  }).catch((error) => {
+    delete loading[name];
+    toast(`This part could not be loaded: ${error.message}`, "bad");
+  });
+  return loading[name];
+}
+async function showPart(name) {
+  if (!MODULES[name]) return;
+  await loadPart(name);
+  parts[name]?.shown?.();
+}
+async function searchLog() {
+  await loaded;
+  if ($("#log").hidden) $("[data-tab=log]").click();
+  await loadPart("log");
+  $("#log-search")?.focus();
+}
+// A pointer on its way to a tab is a moment's head start.
+$(".tabs").addEventListener("pointerover", async (event) => {
+  const name = event.target.closest("[role=tab]")?.dataset.tab;
+  if (!MODULES[name] || !state.job) return;
+  await loadPart(name);
+  parts[name]?.warm?.();
+});
+
+load();
+// Who is quicker than the service has chosen a tab all the same.
+tabs($(".tabs"), (name) => loaded.then(() => $(`#${name}`).hidden || showPart(name)));
+onKeys({ "/": ["search the log", searchLog] });
+await loaded;
+// The chart library is large: when nothing else is to be done, and before somebody asks for it.
+(window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
+listen((event) => {
+  if (event.kind === "queue") moved(event.data.positions[id]);
+  if (event.job !== id || !state.job) return;
+  if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
+  for (const part of Object.values(parts)) part.event?.(event);
+});
+follow(load, (event) => event.job === id && event.kind !== "progress");
+
+/** Nobody tells a job of its own when one before it has gone. */
+function moved(position) {
+  if (!position || state.job?.state !== "queued") return;
+  state.job.queue_position = position;
+  showNow();
+}
+
+function progressed({ step, steps, eta_s, phase, saved_step, measured_peak_bytes }) {
+  Object.assign(state.job.progress, { step, steps, eta_s });
+  const last = state.attempts.at(-1);
+  if (last && !last.ended_at) Object.assign(last, { step, phase, saved_step, measured_peak_bytes });
+  show();
+}

@@ -1,0 +1,292 @@
+// The list of jobs: filters live in the URL, rows stay where they are while they change.
+import { get, mayChange, maySubmit, post, query, whoami } from "../shared/api.js";
+import { $, $$, h, keyed, put, say } from "../shared/dom.js";
+import { follow, listen } from "../shared/events.js";
+import { duration, plural, time } from "../shared/format.js";
+import { watchDevices } from "../devices/fleet.js";
+import { announce, confirmed, doing, onKeys, toast } from "../shared/frame.js";
+import { dot, labelOf } from "../shared/parts.js";
+import { progressOf, trouble, waits } from "../shared/job_status.js";
+import { showStrip } from "../devices/strip.js";
+
+const PAGE = 50;
+const MOST = 200; // that the service gives at once
+const COMPARED = 5; // at most
+const STATES = ["running", "queued", "paused", "failed", "succeeded", "cancelled"];
+const filters = $("#filters");
+const { q, owner } = filters.elements;
+const states = new Set();
+const chosen = new Map(); // number: job, also of those that the filters hide by now
+let shown = [];
+let next = null; // the cursor behind them
+let current = null;
+let devices = [];
+
+// --- filters, kept in the URL -------------------------------------------------------------------------------------
+const wanted = () => ({ q: q.value.trim(), owner: owner.value.trim(), state: [...states] });
+const isFiltered = () => Boolean(q.value.trim() || owner.value.trim() || states.size);
+
+function readUrl() {
+  const found = new URLSearchParams(location.search);
+  q.value = found.get("q") ?? "";
+  owner.value = found.get("owner") ?? "";
+  states.clear();
+  for (const state of found.getAll("state")) if (STATES.includes(state)) states.add(state);
+  showFilters();
+}
+function showFilters() {
+  $("#all-states").setAttribute("aria-pressed", String(!states.size));
+  for (const state of STATES) $(`#states [data-state=${state}]`).setAttribute("aria-pressed", String(states.has(state)));
+  $("#mine").setAttribute("aria-pressed", String(Boolean(me) && owner.value.trim() === me.user));
+}
+function filtered() {
+  history.replaceState(null, "", location.pathname + query(wanted()));
+  showFilters();
+  load();
+}
+function toggle(state) {
+  if (!states.delete(state)) states.add(state);
+  filtered();
+}
+put($("#states"),
+  h("button", { type: "button", id: "all-states", onclick: () => { states.clear(); filtered(); } }, "All"),
+  STATES.map((state) => h("button", { type: "button", dataset: { state }, onclick: () => toggle(state) }, state[0].toUpperCase() + state.slice(1), h("span", { class: "count" }))));
+
+let me = null;
+whoami().then((found) => {
+  me = found;
+  showFilters();
+  show();
+}).catch(() => {}); // the frame says so
+$("#mine").addEventListener("click", () => {
+  owner.value = owner.value.trim() === me?.user ? "" : (me?.user ?? "");
+  filtered();
+});
+let typing = null;
+filters.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(filtered, 150);
+});
+filters.addEventListener("submit", (event) => event.preventDefault());
+addEventListener("popstate", () => {
+  readUrl();
+  load();
+});
+
+// --- loading ------------------------------------------------------------------------------------------------------
+let asked = 0;
+let loaded = null; // the filters of what is shown; null: nothing is yet
+let isStale = false; // events were missed: what is behind the first page may be of long ago
+
+/** The first page again; what was loaded behind it stays, and is kept up to date by events. */
+async function load() {
+  const number = ++asked;
+  const filter = query(wanted());
+  const wasStale = isStale;
+  const limit = wasStale ? Math.max(PAGE, Math.min(shown.length, MOST)) : PAGE;
+  try {
+    const [found, queue] = await Promise.all([get(`/v1/jobs${query({ ...wanted(), limit })}`), get("/v1/queue?limit=1")]);
+    if (number !== asked) return; // the filters have changed meanwhile
+    const older = !wasStale && filter === loaded && found.next ? behind(found.items) : [];
+    if (!older.length) next = found.next;
+    [shown, loaded] = [[...found.items, ...older], filter];
+    if (wasStale) isStale = false;
+    showCounts(queue);
+    $("#problem").hidden = true;
+    show();
+  } catch (error) {
+    if (number !== asked) return;
+    say($("#problem"), `The list could not be loaded: ${error.message}. Retrying.`);
+    $("#problem").hidden = false;
+    setTimeout(load, 5000);
+  } finally {
+    $("#list").setAttribute("aria-busy", "false");
+  }
+}
+
+/** What is shown and comes after a fresh page: nothing where more jobs have come than that holds, which lie in between. */
+function behind(page) {
+  const known = new Set(shown.map((job) => job.id));
+  if (!page.some((job) => known.has(job.id))) return [];
+  return shown.filter((job) => job.id < page.at(-1).id && (!states.size || states.has(job.state)));
+}
+
+const more = $("#more");
+async function loadMore() {
+  if (!next || more.disabled) return;
+  await doing(more, async () => {
+    const [filter, cursor] = [loaded, next];
+    const found = await get(`/v1/jobs${query({ ...wanted(), limit: PAGE, cursor })}`);
+    if (filter !== loaded || cursor !== next) return;
+    next = found.next;
+    shown = [...shown, ...found.items];
+    show();
+  });
+}
+more.addEventListener("click", loadMore);
+new IntersectionObserver(([seen]) => seen.isIntersecting && loadMore(), { rootMargin: "400px" }).observe(more);
+
+/** Only of what has not ended: how many have is not counted. */
+function showCounts(counts) {
+  for (const state of ["running", "queued", "paused"]) say($(`#states [data-state=${state}] .count`), String(counts[state]));
+}
+
+// --- showing ------------------------------------------------------------------------------------------------------
+function show() {
+  if (loaded === null) return;
+  keyed($("#rows"), shown, (job) => job.id, makeRow, updateRow);
+  $("#list").hidden = !shown.length;
+  more.hidden = !next;
+  const names = [...new Set([...shown.map((job) => job.owner), me?.user].filter(Boolean))].sort();
+  put($("#owners"), names.map((name) => h("option", { value: name })));
+  const empty = $("#empty");
+  empty.hidden = shown.length > 0;
+  if (!shown.length) {
+    put(empty, isFiltered()
+      ? [h("h2", {}, "No job matches"), h("p", {}, "Choose other filters above."), h("a", { class: "button", href: "/" }, "Show all jobs")]
+      : [h("h2", {}, "No jobs yet"), me && maySubmit(me)
+        ? [h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]
+        : h("p", {}, "New jobs that you can see appear here automatically.")]);
+  }
+  showChosen();
+}
+
+/** By who looks at it. */
+const canCancel = (job) => ["running", "queued", "paused"].includes(job.state) && Boolean(me) && mayChange(me, job);
+const STOPPING = { cancel: "cancelling", pause: "pausing" };
+
+function makeRow(job) {
+  const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map((name) => h("td", { class: name }));
+  const row = h("tr", {}, cells);
+  row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job, event.target.checked) }));
+  row.cells[2].append(h("div", { class: "title" }), h("div", {}), h("div", { class: "also" })); // for itself: the link keeps the focus when what is under it changes
+  row.addEventListener("click", (event) => {
+    if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
+    if (event.ctrlKey || event.metaKey) open(`/jobs/${job.id}`, "_blank");
+    else location.assign(`/jobs/${job.id}`);
+  });
+  return row;
+}
+
+const line = (text, kind = "", title = text) => h("span", { class: `one-line ${kind}`, title }, text);
+/** The one that it has; muted, the one that it had last. */
+function deviceOf({ device, state }) {
+  if (!device) return h("span", { class: "none muted" }, "–");
+  return line(labelOf(device), state === "running" ? "" : "muted", `${state === "running" ? "" : "last on "}${device.name}, ${device.id}`);
+}
+const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000).replace(/ h .*/, " h"); // a narrow column
+
+function updateRow(row, job) {
+  const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
+  const [why, whole, kind] = trouble(job);
+  const phase = devices.find((one) => one.job?.id === job.id)?.job.phase;
+  if (chosen.has(job.id)) chosen.set(job.id, job);
+  box.firstChild.checked = chosen.has(job.id);
+  put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
+  put(name.firstChild, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`));
+  put(name.children[1], why ? line(why, `why ${kind}`, whole) : null);
+  put(name.lastChild, line([job.owner, job.model, job.dataset].join(" · "), "small muted"));
+  put(owned, line(job.owner));
+  put(model, line(job.model), line(job.dataset, "small muted"));
+  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, phase));
+  put(tries, h("span", { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` }, `${job.attempts}/${job.policy.max_attempts}`), h("span", { class: "also" }, deviceOf(job)));
+  put(device, deviceOf(job));
+  put(age, time(job.created_at, since));
+  row.classList.toggle("selected", chosen.has(job.id));
+  row.classList.toggle("current", job.id === current);
+}
+
+// --- choosing, comparing and cancelling -------------------------------------------------------------------------------
+function choose(job, is) {
+  if (is) chosen.set(job.id, job);
+  else chosen.delete(job.id);
+  showChosen();
+}
+const toCancel = () => [...chosen.values()].filter(canCancel);
+
+function showChosen() {
+  $("#bulk").hidden = !chosen.size;
+  say($("#chosen"), `${plural(chosen.size, "job")} chosen`);
+  $("#compare").disabled = chosen.size < 2 || chosen.size > COMPARED;
+  const open = toCancel().length;
+  $("#cancel").hidden = !open;
+  say($("#cancel"), open === chosen.size ? "Cancel them" : `Cancel ${open} of them`);
+  for (const row of $$("#rows tr")) {
+    const is = chosen.has(Number(row.dataset.key));
+    row.classList.toggle("selected", is);
+    row.cells[0].firstChild.checked = is;
+  }
+  $("#all").checked = shown.length > 0 && shown.every((job) => chosen.has(job.id));
+  $("#all").indeterminate = chosen.size > 0 && !$("#all").checked;
+}
+function chooseNone() {
+  chosen.clear();
+  showChosen();
+}
+$("#all").addEventListener("change", (event) => {
+  for (const job of shown) choose(job, event.target.checked);
+});
+$("#none").addEventListener("click", chooseNone);
+$("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].sort((one, other) => one - other).join(",") })}`));
+$("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
+  const jobs = toCancel();
+  if (!(await confirmed(`Cancel ${plural(jobs.length, "job")}? Their files are kept, but they cannot be resumed.`, "Cancel them"))) return;
+  const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
+  const isRunning = (job) => job.state === "running";
+  // Those that wait first: they would start on the devices of the others.
+  const results = [...await cancelled((job) => !isRunning(job)), ...await cancelled(isRunning)];
+  const failed = results.filter((result) => result.status === "rejected");
+  chooseNone();
+  if (jobs.length > failed.length) toast(`${plural(jobs.length - failed.length, "job")} cancelled`);
+  for (const one of failed) toast(one.reason.message, "bad");
+  await load();
+}));
+
+// --- keys -----------------------------------------------------------------------------------------------------------
+function move(by) {
+  const index = shown.findIndex((job) => job.id === current);
+  const there = shown[Math.max(0, Math.min(shown.length - 1, index + by))];
+  if (!there) return;
+  current = there.id;
+  for (const row of $$("#rows tr")) row.classList.toggle("current", Number(row.dataset.key) === current);
+  const link = $(`#rows tr[data-key="${current}"] a`);
+  link.scrollIntoView({ block: "nearest" });
+  link.focus({ preventScroll: true });
+}
+onKeys({
+  "j": ["next job", () => move(1)],
+  "k": ["previous job", () => move(-1)],
+  "Enter": ["open it"], // as on every link: the row's has the focus
+  "x": ["choose it", () => {
+    const job = shown.find((one) => one.id === current);
+    if (job) choose(job, !chosen.has(job.id));
+  }],
+  "Escape": ["choose none", chooseNone],
+});
+
+// --- as it happens ----------------------------------------------------------------------------------------------------
+function change(id, values) {
+  const job = shown.find((one) => one.id === id);
+  if (!job) return;
+  if (values.state && values.state !== job.state) announce(`${job.name} (job ${id}): ${values.state}`);
+  Object.assign(job, values);
+  updateRow($(`#rows tr[data-key="${id}"]`), job);
+}
+listen(({ kind, job, data }) => {
+  if (kind === "reset") isStale = true;
+  else if (kind === "progress") change(job, { progress: data });
+  else if (kind === "job") change(job, data);
+  else if (kind === "state") change(job, { state: data.state }); // replayed after a cut, also of who is behind the first page
+  else if (kind === "queue") {
+    showCounts(data);
+    for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });
+  }
+});
+watchDevices((found) => {
+  devices = found;
+  showStrip(devices);
+  for (const job of shown) if (["running", "queued"].includes(job.state)) updateRow($(`#rows tr[data-key="${job.id}"]`), job);
+}, () => {}); // the list says so
+readUrl();
+// Which jobs there are, and which the filters let through; the rows themselves change with the events above.
+follow(load, (event) => ["submitted", "state"].includes(event.kind), 1500);

@@ -1,0 +1,30 @@
+// A user and a password, or a token, become a session.
+import { post } from "../shared/api.js";
+import { $ } from "../shared/dom.js";
+
+/** Only to a page of this service: never to where a link from elsewhere wants. A path alone could be //elsewhere. */
+function next() {
+  const wanted = new URL(new URLSearchParams(location.search).get("next") ?? "/", location.origin);
+  return wanted.origin === location.origin && wanted.pathname !== "/login" ? wanted.href : "/";
+}
+
+function enter(form, body) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = $("button", form);
+    button.disabled = true;
+    $("#error").textContent = "";
+    try {
+      await post("/v1/session", body());
+      location.assign(next());
+    } catch (error) {
+      $("#error").textContent = error.message;
+      $("#password").value = "";
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+enter($("#login"), () => ({ user: $("#user").value.trim(), password: $("#password").value }));
+enter($("#with-token"), () => ({ token: $("#token").value.trim() }));

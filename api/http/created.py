@@ -1,0 +1,34 @@
+"""Answers to what creates or does something once: where it is, and whether it came before."""
+
+from typing import Any
+
+from fastapi import Response
+
+from services.idempotency import Done
+
+__all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "say_replayed"]
+
+_REPLAYED = {
+    "Idempotency-Replayed": {
+        "description": "`true` if the same key and request were sent before",
+        "schema": {"type": "string"},
+    },
+}
+_HEADERS = {"Location": {"description": "what was created", "schema": {"type": "string"}}, **_REPLAYED}
+REPLAYED: dict[int | str, dict[str, Any]] = {200: {"description": "Done", "headers": _REPLAYED}}
+CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made", "headers": _HEADERS}}
+ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {"description": "Accepted: the job succeeds, or fails with a reason", "headers": _HEADERS}
+}
+
+
+def created(done: Done, response: Response) -> dict[str, Any]:
+    """The body of the answer; its headers are set."""
+    response.headers["Location"] = done.location
+    say_replayed(done, response)
+    return done.body
+
+
+def say_replayed(done: Done, response: Response) -> None:
+    if done.replayed:
+        response.headers["Idempotency-Replayed"] = "true"

@@ -1,0 +1,76 @@
+"""Answers that are sent as they are read. A sync iterator runs on the thread pool, one piece at a time."""
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.datastructures import Headers
+
+from api.http.problems import problem
+from services.safe_files import read_exactly
+
+__all__ = ["TEXT", "attachment", "file_response", "media_type_of"]
+
+TEXT = "text/plain; charset=utf-8"
+# Nothing that a browser would run: everything else is saved, not shown.
+_MEDIA_TYPES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "log": TEXT,
+    "config": TEXT,
+    "json": TEXT,
+    "jsonl": TEXT,
+    "gz": "application/gzip",
+}
+OTHER = "application/octet-stream"
+_ONE_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+
+
+def media_type_of(name: str) -> str:
+    return _MEDIA_TYPES.get(name.rpartition(".")[2], OTHER)
+
+
+def attachment(name: str) -> dict[str, str]:
+    """The header that has `name`'s last part saved; whatever a header cannot hold becomes an underscore."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name.rpartition("/")[2])
+    return {"Content-Disposition": f'attachment; filename="{plain}"'}
+
+
+def file_response(request: Request, file: BinaryIO, size: int, media_type: str, headers: dict[str, str]) -> Response:
+    """The first `size` bytes of `file`, or the part of them that is asked for; the file is closed afterwards. A log
+    that grows meanwhile stays as announced."""
+    wanted = _range(request.headers, size)
+    if wanted is None:
+        file.close()
+        told = f"the file has {size} bytes"
+        return problem(request.scope, "range_not_satisfiable", told, headers={"Content-Range": f"bytes */{size}"})
+    start, end = wanted
+    file.seek(start)
+
+    def pieces() -> Iterator[bytes]:
+        with file:
+            yield from read_exactly(file, end - start)
+
+    about = {"Content-Length": str(end - start), "Accept-Ranges": "bytes", **headers}
+    if (start, end) != (0, size):
+        about["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    status = 206 if "Content-Range" in about else 200
+    return StreamingResponse(pieces(), status, media_type=media_type, headers=about)
+
+
+def _range(headers: Headers, size: int) -> tuple[int, int] | None:
+    """Begin and end of the part that is asked for; all of it where the header is none that we follow; None: no part."""
+    match = _ONE_RANGE.fullmatch(headers.get("range", ""))
+    # Under If-Range we would have to know that the file is the same; it is all sent instead.
+    if match is None or "if-range" in headers or match.groups() == ("", ""):
+        return 0, size
+    first, last = match.groups()
+    if not first:
+        start, end = max(0, size - int(last)), size
+    else:
+        start, end = int(first), min(size, int(last) + 1) if last else size
+        if last and int(last) < start:
+            return 0, size
+    return (start, end) if start < end else None

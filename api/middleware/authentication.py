@@ -1,0 +1,162 @@
+"""Who is asking, asked before anything else. What is not public needs a token or a session, also what is not there."""
+
+import hmac
+import ipaddress
+from urllib.parse import quote, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.dashboard import pages
+from api.http import cookies
+from api.http.problems import problem, problem_of
+from api.middleware.rate_limit import Rate
+from services.errors import DownshiftError, Forbidden, Unauthenticated
+from services.readiness import DATABASE_AWAY
+from services.settings import Settings
+from services.store.engine import Store
+from services.users import principal as accounts
+from services.users import sessions
+from services.users.principal import Principal
+from services.users.principal import Scope as TokenScope
+
+__all__ = ["PUBLIC", "Gate", "is_public"]
+
+# These hold nothing that anybody put into the service.
+PUBLIC = frozenset({"/login", "/healthz", "/readyz"})
+LOGIN = ("POST", "/v1/session")  # whoever has nothing yet gets it here
+CSRF_HEADER = "X-CSRF-Token"
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+# What those who may only read do to themselves.
+_OF_ONESELF = frozenset({("DELETE", "/v1/session"), ("PUT", "/v1/users/me/password")})
+
+
+def is_public(method: str, path: str) -> bool:
+    """May anybody ask for this?"""
+    return (method, path) == LOGIN or (method in _READS and (path in PUBLIC or pages.is_for_log_in(path)))
+
+
+class Gate:
+    """Lets a request through with its principal in `scope["state"]`, or answers 401, 403 or 429 itself.
+
+    Reading takes the scope `read`, everything else at least `submit`; what takes more, its use case says. A page that a
+    person without a session asks for becomes the log-in page.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, store: Store) -> None:
+        self._app = app
+        self._settings = settings
+        self._store = store
+        self._rate = Rate(settings.rate_limit)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no others; whoever adds one brings its own answer to "who is asking"
+            raise RuntimeError(f"no {scope['type']} here")
+        method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
+        try:
+            if is_public(method, path):
+                if (method, path) == LOGIN:
+                    _refuse_other_origins(headers)
+            else:
+                scope.setdefault("state", {})["principal"] = await self._admit(method, path, headers)
+        except DownshiftError as error:
+            if isinstance(error, Unauthenticated) and pages.is_page(scope):
+                await RedirectResponse(_login_page(scope), 303)(scope, receive, send)
+            else:
+                await problem_of(scope, error)(scope, receive, send)
+            return
+        except DATABASE_AWAY:
+            detail = "the database did not answer, so your log-in cannot be checked; try again in a moment"
+            await problem(scope, "database_away", detail, headers={"Retry-After": "5"})(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _admit(self, method: str, path: str, headers: Headers) -> Principal:
+        principal = await self._identify(method, headers)
+        # A script that asks too much does not lock its owner out of the dashboard.
+        # Nor does a browser that loads all files of the pages anew.
+        if not path.startswith(pages.STATIC):
+            self._rate.take((principal.user_id, principal.session_id is None))
+        reads = method in _READS or (method, path) in _OF_ONESELF
+        principal.require(TokenScope.READ if reads else TokenScope.SUBMIT)
+        return principal.where(jobs_are_private=self._settings.private_jobs)
+
+    async def _identify(self, method: str, headers: Headers) -> Principal:
+        if not self._settings.authentication:
+            _refuse_other_sites(headers)
+            return await run_in_threadpool(accounts.local_principal, self._store)
+        cookie = cookies.read(headers)
+        if cookie is None or "authorization" in headers:
+            return await run_in_threadpool(accounts.authenticate, self._store, _token(headers))
+        principal = await run_in_threadpool(sessions.authenticate, self._store, cookie)
+        _refuse_other_origins(headers)
+        if method not in _READS:
+            _require_csrf(principal, headers)
+        return principal
+
+
+def _token(headers: Headers) -> str:
+    given = headers.getlist("authorization")
+    if not given:
+        raise Unauthenticated("log in, or send a token: Authorization: Bearer …; the first is in the file admin-token")
+    scheme, _, token = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer":
+        raise Unauthenticated("send one header of the form Authorization: Bearer …")
+    return token.strip()
+
+
+def _require_csrf(principal: Principal, headers: Headers) -> None:
+    """A browser sends the cookie whoever wrote the page; only a page of ours can know this. Raises Forbidden."""
+    given = headers.get(CSRF_HEADER, "")
+    if principal.csrf is None or not hmac.compare_digest(given.encode(), principal.csrf.encode()):
+        raise Forbidden(
+            f"with a session's cookie, changes need the header {CSRF_HEADER}: its value is `csrf` of GET /v1/whoami",
+            "csrf_failed",
+        )
+
+
+def _refuse_other_origins(headers: Headers) -> None:
+    """The cookie is no good for pages from elsewhere, of another port of this host either. Raises Forbidden."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+    is_own = origin is None or _is_own(origin, headers)
+    # Following a link from elsewhere is what people do; what it shows is theirs alone to see.
+    is_link = headers.get("sec-fetch-mode") == "navigate"
+    if not is_own or (site not in ("same-origin", "none") and not is_link):
+        raise Forbidden("this request comes from a page of another site", "csrf_failed")
+
+
+def _is_own(origin: str, headers: Headers) -> bool:
+    """By host and port: behind a proxy with TLS, the scheme that we see is not the browser's."""
+    try:
+        return urlsplit(origin).netloc == headers.get("host", "")
+    except ValueError:  # no address at all
+        return False
+
+
+def _refuse_other_sites(headers: Headers) -> None:
+    """Without tokens, a page from anywhere could ask this service through the browser of whoever looks at it."""
+    origin = headers.get("origin")
+    try:
+        own = origin is None or _is_own(origin, headers)
+        if own and _is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
+            return
+    except ValueError:  # no address at all
+        pass
+    raise Forbidden(
+        "authentication is off, so only requests of this machine are answered, not those of other sites' pages"
+    )
+
+
+def _is_loopback(name: str) -> bool:
+    return name == "localhost" or ipaddress.ip_address(name).is_loopback
+
+
+def _login_page(scope: Scope) -> str:
+    query = scope.get("query_string", b"").decode("latin-1")
+    wanted = scope["path"] + (f"?{query}" if query else "")
+    return f"/login?next={quote(wanted, safe='')}"

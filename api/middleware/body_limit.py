@@ -1,0 +1,63 @@
+"""What a request may carry: JSON, or an archive where one is taken, and not more of it than the settings allow."""
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http.problems import problem
+from services.domain.sizes import in_mb
+
+__all__ = ["ARCHIVES", "BodyLimit"]
+
+ARCHIVES = ("application/x-tar", "application/gzip", "application/octet-stream")
+_UPLOADS = frozenset({"/v1/datasets", "/v1/checkpoints"})
+
+
+class BodyLimit:
+    """Refuses by Content-Length where there is one, and counts what comes in either case."""
+
+    def __init__(self, app: ASGIApp, max_kb: int, max_upload_mb: int) -> None:
+        self._app = app
+        self._json = (max_kb * 1024, f"the limit for a body is {in_mb(max_kb * 1024)}")
+        self._archive = (
+            max_upload_mb * 1024**2,
+            f"the limit for an archive is {in_mb(max_upload_mb * 1024**2)}",
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # Where two disagree about the end of a request, the rest of it becomes somebody else's.
+            detail = "send Content-Length or Transfer-Encoding, not both"
+            await problem(scope, "bad_request", detail, headers={"Connection": "close"})(scope, receive, send)
+            return
+        is_upload = scope["method"] == "POST" and scope["path"] in _UPLOADS
+        most, told = self._archive if is_upload else self._json
+        length = headers.get("content-length", "0")
+        announced = int(length) if length.isdecimal() else 0
+        if announced > most:
+            await problem(scope, "too_large", told)(scope, receive, send)
+            return
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if (announced or "transfer-encoding" in headers) and not (kind in ARCHIVES if is_upload else _is_json(kind)):
+            detail = f"send the body as {' or '.join(ARCHIVES) if is_upload else 'application/json'}"
+            await problem(scope, "unsupported_media_type", detail)(scope, receive, send)
+            return
+        read = 0
+
+        async def receive_counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > most:
+                raise HTTPException(413, told)
+            return message
+
+        await self._app(scope, receive_counted, send)
+
+
+def _is_json(kind: str) -> bool:
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))

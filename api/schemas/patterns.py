@@ -1,0 +1,21 @@
+"""The patterns that texts in requests must match, each with the sentence that explains it to people."""
+
+from services.users.principal import NAME as USER_NAME
+
+__all__ = ["EXPLAINED", "KEY", "NAME", "NO_NUL", "ONE_LINE", "URL", "USER"]
+
+NO_NUL = r"^[^\x00]*$"  # neither database keeps a NUL in a text
+ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+URL = r"^https?://[\x21-\x7e]+$"
+USER = f"^{USER_NAME.pattern}$"
+KEY = r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$"
+
+EXPLAINED = {
+    NO_NUL: "must not contain a NUL character",
+    ONE_LINE: "must be one line without control characters",
+    NAME: "can have letters, digits and . _ - only, and must start with a letter or digit",
+    URL: "must start with http:// or https:// and have no spaces; write other characters as %XX",
+    USER: "can have at most 64 lower-case letters, digits and . _ @ -, and must start with a letter or digit",
+    KEY: "can have printable ASCII characters only, and no space at either end",
+}

@@ -1,0 +1,224 @@
+"""`python -m launcher demo`: a job that is too large for its device, trained to the end without anybody's help; and a
+second one, planned from what the first one measured, that does not run out at all.
+
+It really trains: EfficientDet-D0 on a CPU slot, which is TensorFlow's GPU allocator with a hard limit.
+"""
+
+import contextlib
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from launcher import addresses
+from launcher.demo import home as demo_home
+from launcher.demo import report
+from launcher.demo.progress import Progress
+from launcher.demo.service import LOG_FILE, Api, DemoFailed, serving
+from services import setup
+from services.settings import Settings
+
+__all__ = ["JOB", "NEXT_JOB", "SLOT_MB", "demo"]
+
+SLOT_MB = 768
+JOB: dict[str, Any] = {
+    "name": "demo",
+    "dataset": setup.SAMPLE,
+    "model": "efficientdet_d0",
+    "image_size": [256, 256],
+    "train": {"steps": 8, "batch_size": 8},
+    "policy": {"plan_ahead": False},  # start exactly as asked, whatever the prediction says
+}
+NEXT_JOB = {**JOB, "name": "demo, planned ahead", "train": {"steps": 4, "batch_size": 8}, "policy": {}}
+_TIMEOUT_S = 480.0  # a job
+_POLL_S = 0.5
+_CANCEL_S = 60.0
+_FINAL = ("succeeded", "failed", "cancelled")
+_MAP = "DetectionBoxes_Precision/mAP"
+
+
+def demo(home: Path, trainer: str, keep: bool | None) -> None:
+    """Returns when one job has succeeded after at least one re-plan, another of the same model at its first attempt,
+    and everything that was started has ended.
+
+    `trainer` as in Settings. `keep`: leave the service up until told to stop; None: if somebody is there to tell.
+    Raises DemoFailed, DemoHomeError or SettingsError otherwise, and KeyboardInterrupt: with the job cancelled and
+    everything ended, too.
+    """
+    progress = Progress(sys.stdout)
+    started = time.monotonic()
+    demo_home.make_fresh(home)
+    bind = addresses.free_bind(("127.0.0.1", 0))
+    settings = Settings(home=home, devices=f"cpu:{SLOT_MB}", bind=bind, trainer=trainer)
+    with _interrupts():
+        try:
+            progress.say("A detector that is too large for its device trains to the end without help.")
+            progress.say()
+            progress.show("starting the service")
+            with serving(settings) as api:
+                try:
+                    _submit_and_watch(api, settings, progress, started)
+                    if _is_watched() if keep is None else keep:
+                        _stay(api, progress)
+                finally:
+                    progress.show("stopping the service")
+        finally:
+            ended = demo_home.wait_until_unused(home, _CANCEL_S)
+            progress.say("The service is stopped." if ended else f"Something still runs in {home}.")
+            progress.say(f"To see it all again: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
+
+
+def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
+    progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
+    progress.say(f"log in   at that address in a browser, with the token in {settings.admin_token_file}")
+    progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
+    job, attempts = _follow(api, JOB, "as asked (plan_ahead: false)", progress)
+    _show(api, settings, job, attempts, progress)
+    _judge(api, job, attempts)
+    progress.say()
+    progress.say("The same model again, planned from the first job's measurements.")
+    job, attempts = _follow(api, NEXT_JOB, "planned ahead", progress)
+    _show_planned(job, attempts, progress)
+    progress.say(f"It took {report.duration(time.monotonic() - started)}.")
+    _judge_planned(api, job, attempts)
+
+
+def _follow(api: Api, request: Mapping[str, Any], how: str, progress: Progress) -> tuple[Any, Sequence[Any]]:
+    """Submit the job and watch it to its end; cancelled where that is interrupted."""
+    try:
+        job = _submit(api, request)
+        progress.say(f"job {job['id']}    {report.plan(job['asked'])}, {how}")
+        progress.say()
+        return _watch(api, job["id"], progress)
+    except BaseException:
+        _cancel(api, request, progress)
+        raise
+
+
+def _submit(api: Api, request: Mapping[str, Any]) -> Any:
+    """The job; the same one however often it is called."""
+    return api.post("/v1/jobs", request, key=request["name"])
+
+
+def _watch(api: Api, job_id: int, progress: Progress) -> tuple[Any, Sequence[Any]]:
+    """The job and its attempts when it has ended; tells of each attempt that ends."""
+    started, told = time.monotonic(), 0
+    while True:
+        job = api.get(f"/v1/jobs/{job_id}")  # before its attempts: of a job that has ended they are complete
+        attempts = _items(api.get(f"/v1/jobs/{job_id}/attempts"))
+        for attempt in attempts[told:]:
+            if attempt["ended_at"]:
+                told += 1
+                progress.say(report.wrapped(f"attempt {attempt['number']} ended: {attempt['message']}"))
+                progress.say(report.wrapped(f"  what follows: {attempt['followed_by']}"))
+        if job["state"] in _FINAL:
+            return job, attempts
+        if time.monotonic() - started >= _TIMEOUT_S:
+            raise DemoFailed(f"the job has not ended within {report.duration(_TIMEOUT_S)}")
+        progress.show(report.progress(job, attempts, time.monotonic() - started))
+        time.sleep(_POLL_S)
+
+
+def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+    progress.say()
+    progress.say(report.attempts_table(attempts))
+    progress.say()
+    progress.say(report.changes(attempts))
+    for attempt in attempts[1:]:
+        number = attempt["number"]
+        diff = api.get(f"/v1/jobs/{job['id']}/attempts/{number}/diff")
+        progress.say()
+        progress.say(f"The configuration, attempt {number - 1} -> {number}:")
+        progress.say(report.diff_table(diff["changes"]))
+    progress.say()
+    progress.say(f"Job {job['id']} {job['state']}" + (f": {job['reason']}" if job["reason"] else "."))
+    evidence = attempts[-1]["evidence"] or {} if attempts else {}
+    if job["state"] == "succeeded":
+        found, steps = evidence["metrics"].get(_MAP, float("nan")), job["progress"]["steps"]
+        progress.say(
+            f"mAP after {steps} steps: {found:.3f} (too few steps to learn: they only show that training works)"
+        )
+        progress.say(f"exported model: {settings.jobs_dir / str(job['id']) / evidence['export']}")
+
+
+def _show_planned(job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+    progress.say()
+    progress.say(report.attempts_table(attempts))
+    progress.say()
+    progress.say(report.changes(attempts, first="Before its first attempt:"))
+    for attempt in attempts:
+        progress.say(report.wrapped(f"Attempt {attempt['number']}: {report.prediction(attempt)}."))
+    progress.say()
+    progress.say(f"Job {job['id']} {job['state']}" + (f": {job['reason']}" if job["reason"] else "."))
+
+
+def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
+    """Raises DemoFailed unless the job succeeded after running out of memory and being re-planned."""
+    _need_success(api, job)
+    replanned = [attempt for attempt in attempts[1:] if attempt["changes"]]
+    if attempts[0]["diagnosis"] != "too_large" or not replanned:
+        raise DemoFailed("the job never ran out of memory, so there was nothing to show")
+
+
+def _judge_planned(api: Api, job: Any, attempts: Sequence[Any]) -> None:
+    """Raises DemoFailed unless the job was made to fit before it started, and did."""
+    _need_success(api, job)
+    if len(attempts) != 1 or not attempts[0]["changes"]:
+        raise DemoFailed(f"the second job took {len(attempts)} attempts instead of 1")
+
+
+def _need_success(api: Api, job: Any) -> None:
+    if job["state"] != "succeeded":
+        log = api.text(f"/v1/jobs/{job['id']}/logs?tail=20")
+        raise DemoFailed(f"the job has {job['state']}: {job['reason']}\nthe end of its log:\n{log}")
+
+
+def _cancel(api: Api, request: Mapping[str, Any], progress: Progress) -> None:
+    """So that no training is left behind. A second interrupt leaves it at that."""
+    progress.show("cancelling the job")
+    deadline = time.monotonic() + _CANCEL_S
+    with contextlib.suppress(DemoFailed):  # there is a better reason to be told
+        job_id = _submit(api, request)["id"]  # the interrupt may have come before its number did
+        api.post(f"/v1/jobs/{job_id}/cancel")
+        while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+
+
+def _is_watched() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _stay(api: Api, progress: Progress) -> None:
+    progress.say()
+    if sys.stdin.isatty():
+        # Not Ctrl-C: make would take it for a failure.
+        progress.say(f"The service stays up at {api.url} until you press Enter.")
+        sys.stdin.readline()
+        return
+    progress.say(f"The service stays up at {api.url} until it is told to stop.")
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
+
+
+def _items(answer: Any) -> Sequence[Any]:
+    items: Sequence[Any] = answer["items"]
+    return items
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[None]:
+    """A terminal that closes and a polite kill end the demo as Ctrl-C does: in order."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    former = {number: signal.signal(number, _interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,22 @@
+"""What goes on after the service has stopped: training on this host, as the database knows it."""
+
+from contextlib import closing
+
+from services.domain.jobs.states import State
+from services.settings import Settings
+from services.store import jobs, leases
+from services.store.engine import Store
+
+__all__ = ["going_on"]
+
+
+def going_on(settings: Settings) -> list[str]:
+    """One line for each job that trains on this host."""
+    lines = []
+    with closing(Store.open(settings.database_url)) as store, store.reading() as session:
+        for lease in leases.of_host(session, settings.host):
+            job = jobs.get(session, lease.job_id)
+            if job and job.state == State.RUNNING:
+                device = lease.device_id.removeprefix(f"{lease.host}/")
+                lines.append(f"job {job.id} (attempt {lease.attempt}, step {job.step}/{job.steps}) on {device}")
+    return lines

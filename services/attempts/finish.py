@@ -1,0 +1,189 @@
+"""The end of an attempt: what is left on disk is read, and the job finishes or is queued again, in one transaction.
+
+The supervisor calls `conclude`; where it is gone, the reaper does. Both hold the lease's token or change nothing.
+"""
+
+import datetime
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import sanitize, usage
+from services.attempts import apply_remedy
+from services.attempts.completion import what_is_missing
+from services.clock import utc_now
+from services.devices import history as device_history
+from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome, Reason
+from services.domain.diagnosis import remedies
+from services.domain.diagnosis.case import Case
+from services.domain.diagnosis.ending import Diagnosis, Ending, read_ending
+from services.domain.jobs.states import FINAL, State
+from services.planning import past_attempts, plan_job
+from services.safe_files import CHUNK, open_regular
+from services.store import attempts, events, jobs, leases, measurements
+from services.store.engine import Store
+from services.store.models import Attempt, Job
+from services.webhooks import outbox
+
+__all__ = ["Concluded", "Left", "conclude", "read_left", "unreadable"]
+
+_MOST_OF_LOG = 2**30  # bytes, from the end: seconds
+_MOST_OF_OUTCOME = 64 * 2**20  # bytes: a trainer of ours writes some kilobytes
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What an attempt left behind."""
+
+    exit_status: int | None
+    outcome: Outcome | None
+    ending: Ending
+    killed: bool = False  # by us
+    others: tuple[Mapping[str, Any], ...] = ()  # whom the host saw on the device
+
+
+@dataclass(frozen=True)
+class Concluded:
+    state: State
+    followed_by: str
+
+
+def read_left(
+    attempt_dir: Path,
+    exit_status: int | None,
+    killed_because: str | None = None,
+    known: Case | None = None,
+    others: tuple[Mapping[str, Any], ...] = (),
+    *,
+    rebooted: bool = False,
+) -> Left:
+    """`killed_because`: why we killed the trainer ourselves, where we did; `known`: what was measured meanwhile;
+    `rebooted`: its host was, which explains an end that nothing else does."""
+    outcome = _outcome(attempt_dir / OUTCOME_FILE)
+    completed = exit_status is None and outcome is not None and outcome.reason is Reason.COMPLETED
+    missing = what_is_missing(attempt_dir, outcome) if completed and outcome else None
+    printed = _printed(attempt_dir / LOG_FILE)
+    ending = read_ending(exit_status, outcome, printed, known, is_whole=completed and missing is None)
+    if rebooted and ending.reason in (None, Reason.STOPPED):
+        ending = Ending(Diagnosis.INTERRUPTED, "the host was restarted", ending.reason)
+    if killed_because and ending.reason is None:
+        ending = replace(ending, message=killed_because)
+    if missing:
+        ending = replace(ending, message=f"{ending.message}; its outcome says completed, but {missing}")
+    return Left(exit_status, outcome, ending, killed=killed_because is not None, others=others)
+
+
+def unreadable(exit_status: int | None, error: Exception) -> Left:
+    """For an end that nobody can take in: its exit status must do."""
+    ending = read_ending(exit_status, None)
+    message = f"{ending.message} (its results cannot be read: {type(error).__name__}: {str(error)[:300]})"
+    return Left(exit_status, None, replace(ending, message=message, finding=None))
+
+
+def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> Concluded | None:
+    """Carry out what follows from `left`. None, with nothing changed, where `token` no longer holds the lease."""
+    now = utc_now()
+    with store.transaction() as session:
+        lease = leases.held(session, job_id, token)
+        job = jobs.lock(session, job_id)
+        attempt = attempts.get(session, job_id, number)
+        if lease is None or lease.attempt != number or job is None or attempt is None or job.state in FINAL:
+            return None
+        ending = _ending(job, left)
+        plan = job.plan
+        _note(session, attempt, left.outcome, left.exit_status, ending, now)
+        device_history.write_down_peak(session, attempt, now)
+        attempt.followed_by = apply_remedy.follow(session, job, attempt, ending, now, left.others)
+        concluded = Concluded(State(job.state), attempt.followed_by)
+        usage.charge(session, job.owner_id, lease, now)
+        leases.release(session, job_id, token)
+        events.add(
+            session,
+            job_id,
+            "ended",
+            now,
+            number,
+            diagnosis=attempt.diagnosis,
+            message=attempt.message,
+            followed_by=attempt.followed_by,
+        )
+        if job.plan != plan:
+            how = {name: job.planned[name] for name in ("summary", "changes")}
+            events.add(session, job_id, "replanned", now, number, plan=job.plan, **how)
+            outbox.tell(session, job, outbox.Kind.REPLANNED, now, **_about(attempt), plan=job.plan, **how)
+        outbox.tell_end(session, job, now, **_about(attempt))
+        events.add(session, job_id, "state", now, number, state=job.state, reason=job.reason)
+    _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, concluded.followed_by)
+    return concluded
+
+
+def _about(attempt: Attempt) -> dict[str, str | int | None]:
+    return {
+        "attempt": attempt.number,
+        "diagnosis": attempt.diagnosis,
+        "message": attempt.message,
+        "followed_by": attempt.followed_by,
+    }
+
+
+def _ending(job: Job, left: Left) -> Ending:
+    """A trainer that was killed because its owner wanted it to stop, and it did not, is no mystery."""
+    message = sanitize.text(left.ending.message)
+    if left.killed and job.stop and left.ending.diagnosis is Diagnosis.UNKNOWN_KILL:
+        return replace(left.ending, diagnosis=Diagnosis.INTERRUPTED, message=message)
+    return replace(left.ending, message=message)
+
+
+def _note(
+    session: Session,
+    attempt: Attempt,
+    outcome: Outcome | None,
+    exit_status: int | None,
+    ending: Ending,
+    now: datetime.datetime,
+) -> None:
+    attempt.ended_at, attempt.exit_status = now, exit_status
+    attempt.diagnosis, attempt.message = ending.diagnosis, ending.message
+    attempt.reason = ending.reason
+    attempt.finding = sanitize.storable(ending.finding.to_dict()) if ending.finding else None
+    if outcome is not None:
+        attempt.outcome = sanitize.storable(json.loads(outcome.to_json()))
+        attempt.step = max(attempt.step, sanitize.count(outcome.step) or 0)
+        saved = sanitize.count(outcome.saved_step)
+        attempt.saved_step = saved if saved is not None else attempt.saved_step
+        attempt.peak_bytes = max(attempt.peak_bytes or 0, sanitize.count(outcome.allocator.peak) or 0) or None
+    tries = past_attempts.tried(attempts.of_job(session, attempt.job_id))
+    measurement = plan_job.measured(attempt, outcome, now, ran_out=remedies.ran_out(tries)[-1])
+    if measurement is not None:
+        measurements.add(session, measurement)
+
+
+def _outcome(path: Path) -> Outcome | None:
+    try:
+        with open_regular(path) as file:
+            text = file.read(_MOST_OF_OUTCOME + 1)
+        if len(text) > _MOST_OF_OUTCOME:
+            raise ContractError(f"the document: more than {_MOST_OF_OUTCOME} bytes")
+        return Outcome.from_json(text.decode(), passed_over=[])
+    except FileNotFoundError:
+        return None
+    except (OSError, ContractError, UnicodeDecodeError) as error:
+        _log.warning("%s cannot be read: %s", path, error)
+        return None
+
+
+def _printed(path: Path) -> Iterator[bytes]:
+    try:
+        with open_regular(path) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_OF_LOG))
+            while piece := file.read(CHUNK):
+                yield piece
+    except OSError as error:
+        _log.warning("%s cannot be read: %s", path, error)

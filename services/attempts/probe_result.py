@@ -1,0 +1,81 @@
+"""What a probe chose becomes the plan, and what it measured the memory law's."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services.domain.contract import ENOUGH_RUNS
+from services.domain.plan import changes as plan_changes
+from services.domain.plan.plan import Plan
+from services.domain.planner import probe
+from services.planning import past_attempts, plan_job
+from services.sanitize import count
+from services.store import measurements
+from services.store.models import Attempt, Job
+
+__all__ = ["take_in"]
+
+
+def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any], now: datetime.datetime) -> None:
+    """Follow a `probe` event of the running attempt. One that cannot be true of its plan is passed over."""
+    before = plan_job.plan_of_job(attempt.plan)
+    points, chosen = _points(said, before.batch_size), count(said.get("chosen"))
+    if chosen not in points:
+        return
+    after = dataclasses.replace(before, micro_batch=chosen)
+    for size, peak in points.items():
+        plan = dataclasses.replace(before, micro_batch=size)
+        _keep(session, attempt, plan, peak, now, brief=size in _brief(said))
+    law = plan_job.law_for(session, [after.model], past_attempts.device_kind(attempt))
+    why = probe.found(points, attempt.limit_bytes)
+    changes = plan_changes.changes(before, after, why)
+    planned = {
+        **attempt.planned,
+        "summary": f"{attempt.planned['summary']} {_sentence(before, after, why)}",
+        "changes": [*(attempt.planned.get("changes") or []), *plan_job.change_values(changes)],
+        "prediction": plan_job.prediction_values(law.predict(after)),
+    }
+    attempt.plan, attempt.planned = after.to_dict(), planned
+    job.plan, job.planned = after.to_dict(), planned
+    job.version += 1
+
+
+def _points(said: Mapping[str, Any], batch: int) -> dict[int, int | None]:
+    """Peaks by micro-batch; None where it ran out."""
+    points: dict[int, int | None] = {}
+    for point in _tried(said):
+        size, peak = count(point.get("micro_batch")), count(point.get("peak"))
+        if size and batch % size == 0 and (peak or point.get("peak") is None):
+            points[size] = peak
+    return points
+
+
+def _brief(said: Mapping[str, Any]) -> set[int]:
+    """The micro-batches that were computed so few times that more may need more."""
+    tried = [(count(point.get("micro_batch")), count(point.get("runs"))) for point in _tried(said)]
+    return {size for size, runs in tried if size and runs is not None and runs < ENOUGH_RUNS}
+
+
+def _tried(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = said.get("points")
+    return [point for point in found if isinstance(point, Mapping)] if isinstance(found, list) else []
+
+
+def _keep(
+    session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime, *, brief: bool
+) -> None:
+    if peak is not None and not plan_job.possible_peak(peak, attempt):
+        return
+    complete = peak is not None
+    known = peak if peak is not None else attempt.limit_bytes + 1
+    found = plan_job.measurement(attempt, plan, now, peak=known, complete=complete, brief=brief and complete)
+    measurements.add(session, found)
+
+
+def _sentence(before: Plan, after: Plan, why: str) -> str:
+    if before.micro_batch == after.micro_batch:
+        return f"Micro-batch {after.micro_batch} is kept: {why}."
+    return f"Micro-batch {before.micro_batch} → {after.micro_batch}: {why}."

@@ -1,0 +1,92 @@
+"""The devices of a host, as it reports them."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from services.clock import utc_now
+from services.devices import history
+from services.domain.contract import DeviceKind
+from services.domain.sizes import in_mb
+from services.store import devices, leases
+from services.store.engine import Store
+from services.store.models import Device
+
+__all__ = ["Reported", "report"]
+
+_TOLERANCE_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One device. `processes` are other people's: {"pid", "name", "used_bytes"}."""
+
+    key: str
+    kind: str
+    index: int
+    name: str
+    total_bytes: int
+    free_bytes: int
+    bfloat16: bool
+    utilisation: int | None
+    temperature: int | None
+    processes: tuple[dict[str, Any], ...]
+    problem: str | None
+
+
+def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
+    """Remember what `host` sees now. A device that it no longer sees goes, unless a job is on it."""
+    now = utc_now()
+    with store.transaction() as session:
+        known = {device.key: device for device in devices.of_host(session, host)}
+        held = leases.of_host(session, host)
+        leased = {lease.device_id for lease in held}
+        there = []
+        for reading in seen:
+            device = known.pop(reading.key, None)
+            if device is None:
+                device = Device(id=f"{host}/{reading.key}", host=host, key=reading.key, baseline_bytes=None)
+                session.add(device)
+            had_problem = device.problem is not None
+            _update(device, reading, device.id in leased, now)
+            _keep_time(device, had_problem, now)
+            there.append(device)
+        history.write_down(session, there, held, now)
+        for gone in known.values():
+            if gone.id not in leased:
+                devices.remove(session, gone)
+            else:
+                had_problem = gone.problem is not None
+                gone.problem = "its host no longer detects it"
+                _keep_time(gone, had_problem, now)
+
+
+def _update(device: Device, reading: Reported, leased: bool, now: datetime.datetime) -> None:
+    for name in ("kind", "index", "name", "total_bytes", "free_bytes", "bfloat16", "utilisation", "temperature"):
+        setattr(device, name, getattr(reading, name))
+    device.processes = [*reading.processes]
+    device.seen_at = now
+    device.problem = reading.problem
+    if leased or reading.problem or device.baseline_bytes is None:
+        return
+    held = _held_by_nobody(reading) - device.baseline_bytes
+    if held > _TOLERANCE_BYTES:
+        device.problem = f"{in_mb(held)} are still in use after the last job ended; no job starts until they are free"
+    else:
+        device.baseline_bytes = None
+
+
+def _keep_time(device: Device, had_problem: bool, now: datetime.datetime) -> None:
+    """Whatever its words: they change with the figures in them."""
+    if device.problem is None:
+        device.problem_since = None
+    elif not had_problem:
+        device.problem_since = now
+
+
+def _held_by_nobody(reading: Reported) -> int:
+    if reading.kind != DeviceKind.GPU:
+        return 0
+    others = sum(process.get("used_bytes") or 0 for process in reading.processes)
+    return reading.total_bytes - reading.free_bytes - others

@@ -1,0 +1,212 @@
+"""Why a training ended, from whatever is left of it. Pure; the exit status is asked first, the log second.
+
+Many lines look fatal in a training that goes on, so no log is read as a failure where the exit status says success.
+"""
+
+import signal
+
+from services.domain.contract import EXIT_CODES, AllocatorStats, DeviceKind, Reason
+from services.domain.diagnosis.case import Case, Diagnosis, Evidence, Finding
+from services.domain.diagnosis.log.allocator_dump import Numbers, is_of_host
+from services.domain.diagnosis.log.cause import Cause, Story, read_story
+from services.domain.diagnosis.log.known_messages import Mark
+from services.domain.diagnosis.log.scan import Line, marked_lines
+from services.domain.diagnosis.out_of_memory import device_seen, why_device_ran_out
+
+__all__ = ["REASONS", "diagnose", "how_it_ended", "signal_of"]
+
+_LONGEST_TEXT = 500
+_ABORTS = (signal.SIGABRT, signal.SIGBUS)
+_KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+# What a status of our trainer says by itself. Not 0, which alone is no success, nor 1, which Python gives for anything.
+REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
+_BY_REASON = {
+    Reason.STOPPED: Diagnosis.INTERRUPTED,
+    Reason.HOST_MEMORY: Diagnosis.HOST,
+    Reason.DISK_FULL: Diagnosis.DISK,
+}
+
+
+def diagnose(case: Case) -> Finding:
+    """Total: every case has one finding, and no log makes it fail. Linear in the log, which is read once."""
+    if case.exit_status == 0:
+        return Finding(None, "nothing failed: the exit status is 0, and warnings in the log do not count")
+    story = read_story(marked_lines(case.log))
+    said = case.reason or (case.outcome.reason if case.outcome else None)
+    if said is not None and said is not Reason.COMPLETED:
+        return _as_reported(case, story, said)
+    found = _from_log(case, story)
+    if found is None and case.exit_status in REASONS:
+        found = _as_reported(case, story, REASONS[case.exit_status])
+    return found or _unexplained(case, story)
+
+
+def signal_of(exit_status: int | None) -> int | None:
+    """The signal that ended it: -9 and the shell's 137 are both SIGKILL."""
+    if exit_status is None or 0 <= exit_status <= 128 or exit_status > 128 + 64:
+        return None
+    return -exit_status if exit_status < 0 else exit_status - 128
+
+
+def how_it_ended(exit_status: int | None) -> str:
+    number = signal_of(exit_status)
+    if exit_status is None:
+        return "with an unknown exit status"
+    if number is None:
+        return f"with exit status {exit_status}"
+    try:
+        return f"by {signal.Signals(number).name}"
+    except ValueError:
+        return f"by signal {number}"
+
+
+def _as_reported(case: Case, story: Story, reason: Reason) -> Finding:
+    """The trainer knows what kind of end it was; the log and the samples may know more about it."""
+    cause = story.cause
+    if cause is not None and not _goes_with(cause, reason):
+        cause = story.cause = None  # something else that was survived
+    if reason is Reason.DEVICE_MEMORY:
+        if cause is not None:
+            return _from_device(case, story, cause)
+        numbers = _numbers(case, None)
+        return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
+    words = f"the trainer reported: {reason.replace('_', ' ')}"
+    return _with_evidence(Finding(_BY_REASON.get(reason, Diagnosis.BUG), words), story)
+
+
+def _goes_with(cause: Cause, reason: Reason) -> bool:
+    if reason is Reason.DEVICE_MEMORY:
+        return cause.is_of_device
+    if reason is Reason.HOST_MEMORY:
+        return bool(cause.marks & Mark.HOST) or cause.is_of_device
+    return bool(cause.marks & (Mark.DISK if reason is Reason.DISK_FULL else Mark.ERROR))
+
+
+def _from_log(case: Case, story: Story) -> Finding | None:
+    """None where nothing in the log explains the end."""
+    cause, killed = story.cause, signal_of(case.exit_status) in _KILLS
+    if case.cgroup_oom_kills and (killed or cause is None):
+        why = f"the host ran out of memory, and its kernel killed {case.cgroup_oom_kills} of the job's processes"
+        return _with_evidence(Finding(Diagnosis.HOST, why), story)
+    if cause is None or _is_past(case, cause):
+        return _from_hints(case, story)
+    if cause.marks & Mark.DISK:
+        return _with_evidence(Finding(Diagnosis.DISK, "the disk is full"), story)
+    if cause.marks & Mark.HOST:
+        return _with_evidence(Finding(Diagnosis.HOST, "the host ran out of memory"), story)
+    if cause.is_of_device:
+        return _from_device(case, story, cause)
+    if cause.marks & (Mark.KILLED | Mark.STOPPED) or killed or case.exit_status is None:
+        return _from_hints(case, story)
+    return _with_evidence(
+        Finding(Diagnosis.BUG, f"an error unrelated to memory or disk: {_text(cause.lines[-1])}"), story
+    )
+
+
+def _is_past(case: Case, cause: Cause) -> bool:
+    """Training went on, and something else ended it. An abort, though, is how a failure ends that nobody handled."""
+    number = signal_of(case.exit_status)
+    if cause.marks & Mark.ENDED or (case.exit_status is not None and number is None):
+        return False
+    return cause.retried if number in _ABORTS else cause.survived
+
+
+def _from_device(case: Case, story: Story, cause: Cause) -> Finding:
+    numbers = _numbers(case, cause)
+    if _is_host(case, cause, numbers):
+        why = "the host ran out of memory: its own allocator failed"
+        return _with_evidence(Finding(Diagnosis.HOST, why), story, numbers)
+    found = why_device_ran_out(case, story, numbers)
+    if cause.marks & Mark.HANDLE and not cause.marks & (Mark.DEVICE | Mark.CONTEXT):
+        starved = found.diagnosis is Diagnosis.NEIGHBOUR or any("ALLOC_FAILED" in line.text for line in cause.lines)
+        if story.mismatch or not starved:
+            found = Finding(Diagnosis.BUG, f"a library could not be set up: {_text(cause.lines[0])}")
+    return _with_evidence(found, story, numbers)
+
+
+def _from_hints(case: Case, story: Story) -> Finding | None:
+    """What is left to go by when no line says what ended it; None where there is nothing."""
+    if story.cause and _is_past(case, story.cause):
+        story.cause = None
+    cause, number = story.cause, signal_of(case.exit_status)
+    told = cause.marks if cause else 0
+    how = how_it_ended(case.exit_status)
+    if told & Mark.STOPPED:
+        return _with_evidence(Finding(Diagnosis.INTERRUPTED, "it was told to stop"), story)
+    if number == signal.SIGKILL or told & Mark.KILLED:
+        if story.pressure:
+            why = "it was killed right after it took much of the host's memory"
+            return _with_evidence(Finding(Diagnosis.HOST, why), story)
+        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), story)
+    if number in _KILLS:
+        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), story)
+    if case.exit_status is None:
+        return _with_evidence(
+            Finding(
+                Diagnosis.UNKNOWN_KILL, "stopped unexpectedly (cause unknown): no exit status, and nothing in the log"
+            ),
+            story,
+        )
+    if cause is None and number is None and story.least_refused:
+        numbers = _numbers(case, None)
+        return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
+    return None
+
+
+def _unexplained(case: Case, story: Story) -> Finding:
+    how = how_it_ended(case.exit_status)
+    verb = "crashed" if signal_of(case.exit_status) else "failed"
+    return _with_evidence(Finding(Diagnosis.BUG, f"it {verb} ({how}); the log shows no memory or disk problem"), story)
+
+
+def _is_host(case: Case, cause: Cause, numbers: Numbers) -> bool:
+    if (numbers.allocator or "").startswith("bfc_cpu"):
+        if case.device_kind is DeviceKind.GPU:
+            return True
+        if numbers.requested and (numbers.available or 0) >= numbers.requested:
+            return True  # the slot's limit allowed it, and the host did not have it
+    if case.device_kind is DeviceKind.CPU and case.limit and case.reason is Reason.DEVICE_MEMORY:
+        return False  # a slot, whose limit the trainer set itself: oneDNN's allocator is under it too
+    of_host = is_of_host(numbers)
+    if numbers.allocator is None and numbers.device is not None and of_host:
+        # A CPU: its slot where one has a limit, else the host.
+        return not (numbers.limit or (case.device_kind is DeviceKind.CPU and case.limit))
+    return bool(of_host)
+
+
+def _numbers(case: Case, cause: Cause | None) -> Numbers:
+    """What the trainer counted, with the gaps filled from the log, and the other way round for what only a log has."""
+    logged = cause.numbers if cause else Numbers()
+    said = case.outcome.allocator if case.outcome else AllocatorStats()
+    counted = Numbers(
+        limit=said.limit,
+        in_use=said.in_use,
+        peak=said.peak,
+        requested=said.requested,
+        op=said.requested_op,
+        allocator=said.allocator,
+    )
+    # Of a GPU, TensorFlow's allocator never has all: what it has is in the log, or nowhere.
+    return counted.merged(logged).merged(Numbers(limit=None if case.device_kind is DeviceKind.GPU else case.limit))
+
+
+def _with_evidence(found: Finding, story: Story, numbers: Numbers | None = None) -> Finding:
+    lines = list(story.cause.lines) if story.cause else []
+    if found.diagnosis in (Diagnosis.NEIGHBOUR, Diagnosis.FRAGMENTATION, Diagnosis.TOO_LARGE) and numbers:
+        lines += story.statistics.values()
+    if found.diagnosis is Diagnosis.NEIGHBOUR:
+        lines += story.backed_off[:1] + story.backed_off[-1:]
+        lines += [Line(number, text, Mark.SEEN) for number, text in device_seen(story, numbers).told.items()]
+    if found.diagnosis is Diagnosis.HOST and story.pressure:
+        lines.append(story.pressure)
+    if found.diagnosis is Diagnosis.BUG and story.mismatch:
+        lines.append(story.mismatch)
+    kept = {line.number: Evidence(line.number, _text(line)) for line in lines if line.text}
+    evidence = tuple(kept[number] for number in sorted(kept))
+    return Finding(found.diagnosis, found.why, evidence, numbers or found.numbers, found.growth)
+
+
+def _text(line: Line) -> str:
+    text = line.text.strip()
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

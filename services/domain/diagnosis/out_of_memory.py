@@ -1,0 +1,163 @@
+"""Why a device ran out of memory: too large a job, a neighbour, memory in pieces, or a job that changed as it ran."""
+
+import sys
+
+from services.domain.contract import DeviceKind
+from services.domain.diagnosis.case import Case, Diagnosis, Finding
+from services.domain.diagnosis.growth import growth_of
+from services.domain.diagnosis.log.allocator_dump import Numbers
+from services.domain.diagnosis.log.cause import Story
+from services.domain.diagnosis.log.devices import DeviceSeen
+from services.domain.diagnosis.log.known_messages import Mark
+from services.domain.sizes import in_mb
+
+__all__ = ["device_seen", "why_device_ran_out"]
+
+_USABLE = 0.9  # share of a device that a job alone may count on
+_DISPLAY = 0.3  # share that desktops and drivers take, and that says nothing of a neighbour
+_NAMED = 0.7  # the same where it is not known that the rest was taken: a fraction may have been asked for
+_REFUSED = 0.5  # of what was asked for first; less than that was not there either
+_AFTER = 3  # lines after the error that still belong to it
+_PROMISED = 0.15  # share of the limit that the device did not give although nobody else should have it
+_IN_PIECES_GPU = 0.97  # up to this share of the limit, in use and asked for together, memory that is free was unusable
+_IN_PIECES_SLOT = 0.75  # the same for a CPU slot, where no other allocator would help
+_LATE = 50  # steps after which a job of constant size has shown what it needs
+_GREW = 0.1  # share of the limit that a leak has taken at least
+
+
+def why_device_ran_out(case: Case, story: Story, numbers: Numbers) -> Finding:
+    """`numbers`: what the trainer and the log say together. The evidence is added by the caller."""
+    seen = device_seen(story, numbers)
+    for reading in (_neighbour, _fragmentation, _changed):
+        found = reading(case, story, numbers, seen)
+        if found is not None:
+            return found
+    return Finding(Diagnosis.TOO_LARGE, f"the device ran out of memory{_told(numbers)}: the job is too large for it")
+
+
+def device_seen(story: Story, numbers: Numbers | None) -> DeviceSeen:
+    """What the log says of this job's device. A CPU slot is none of those that TensorFlow tells of."""
+    if numbers is None or _is_slot(numbers):
+        return DeviceSeen()
+    until = story.cause.last + _AFTER if story.cause else sys.maxsize
+    return story.devices.of(numbers.device, numbers.limit, until)
+
+
+def _neighbour(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
+    because = _measured(case, numbers) or _seen_at_start(case, numbers, seen) or _seen_at_end(numbers, seen)
+    because = because or _not_given(story, numbers) or _not_set_up(story, numbers, seen)
+    if because is None:
+        return None
+    return Finding(Diagnosis.NEIGHBOUR, f"other processes hold the device's memory: {because}")
+
+
+def _measured(case: Case, numbers: Numbers) -> str | None:
+    """By NVML: what others hold is what was missing."""
+    others = case.held_by_others
+    room = case.free_at_claim or case.limit
+    own = numbers.needed or max((sample.peak or sample.in_use for sample in case.samples), default=None) or numbers.peak
+    if not others or room is None:
+        return None
+    if own is None:
+        return f"{in_mb(others)} at the end" if others >= _DISPLAY * room else None
+    if own <= _USABLE * room and own + others > _USABLE * (case.limit or room):
+        return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of its {in_mb(room)}"
+    return None
+
+
+def _seen_at_start(case: Case, numbers: Numbers, seen: DeviceSeen) -> str | None:
+    free = seen.free or seen.limit or case.free_at_claim
+    total = seen.total or case.limit
+    if free is None or total is None or free >= total:
+        return None
+    is_guess = seen.free is None and case.free_at_claim is None
+    taken = total - free
+    if taken < (_NAMED if is_guess else _DISPLAY) * total:
+        return None
+    needed = numbers.needed or free + (numbers.requested or 0)
+    return f"{in_mb(taken)} of {in_mb(total)} were already in use at the start" if needed <= _USABLE * total else None
+
+
+def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
+    if seen.free_at_end is None or seen.total is None or numbers.in_use is None:
+        return None
+    kept = numbers.peak if _is_async(numbers) else numbers.pool  # CUDA's pool does not give back what it once had
+    others = seen.total - seen.free_at_end - max(numbers.in_use, kept or 0)
+    fits = numbers.needed is None or numbers.needed <= _USABLE * seen.total
+    return (
+        f"{in_mb(others)} of {in_mb(seen.total)} belong to others" if others > _DISPLAY * seen.total and fits else None
+    )
+
+
+def _not_given(story: Story, numbers: Numbers) -> str | None:
+    """The allocator's limit allowed it, and the device had it not."""
+    available = numbers.free if _is_async(numbers) else numbers.available  # without a pool all of it comes from there
+    if available and numbers.requested and numbers.limit and not _is_slot(numbers):
+        if available >= max(numbers.requested, _PROMISED * numbers.limit):
+            return f"the device did not have {in_mb(available)} that this job's limit allows"
+        return None
+    least, most = story.least_refused, story.most_refused
+    small = numbers.in_use is None or not most or numbers.in_use < _REFUSED * most
+    if least and most and least < _REFUSED * most and small:
+        return f"the device refused {in_mb(most)} and then even {in_mb(least)}"
+    return None
+
+
+def _not_set_up(story: Story, numbers: Numbers, seen: DeviceSeen) -> str | None:
+    """No room for a context or a library's handle, though this job holds little itself."""
+    cause = story.cause
+    if cause is None or cause.marks & Mark.DEVICE:
+        return None
+    if cause.marks & Mark.CONTEXT:
+        return "too little was free even to open the device"
+    full = numbers.in_use is not None and numbers.limit is not None and numbers.in_use >= _USABLE * numbers.limit
+    own = seen.total is not None and (seen.free or seen.limit or 0) >= (1 - _DISPLAY) * seen.total
+    if cause.marks & Mark.HANDLE and (cause.marks & Mark.STARVED or story.backed_off) and not full and not own:
+        return "too little was free to set up its libraries"
+    return None
+
+
+def _fragmentation(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
+    free, asked, needed, limit = numbers.free, numbers.requested, numbers.needed, numbers.limit or numbers.pool
+    if free is None or asked is None or needed is None or limit is None or free < asked or _is_async(numbers):
+        return None
+    is_slot = _is_slot(numbers) or case.device_kind is DeviceKind.CPU
+    if needed > (_IN_PIECES_SLOT if is_slot else _IN_PIECES_GPU) * limit:
+        return None  # so near the limit that its peak is what counts
+    largest = f" (the largest has {in_mb(numbers.largest_free)})" if numbers.largest_free else ""
+    why = f"memory is fragmented: {in_mb(free)} of {in_mb(limit)} were free, but no piece of {in_mb(asked)}{largest}"
+    return Finding(Diagnosis.FRAGMENTATION, why)
+
+
+def _changed(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
+    """It ran for long before it ran out: either its memory grew, or one step needed more than the others."""
+    growth = growth_of(case.samples)
+    limit = numbers.limit or case.limit
+    if growth is None or limit is None:
+        return None
+    if growth.steady and growth.bytes >= _GREW * limit:
+        why = f"memory grew by {in_mb(round(growth.bytes_per_step))} a step over {growth.steps} steps until it ran out"
+        return Finding(Diagnosis.LEAK, why, growth=growth)
+    if growth.steps >= _LATE:
+        why = f"memory was steady for {growth.steps} steps, then one step needed more than there was{_told(numbers)}"
+        return Finding(Diagnosis.SPIKE, why, growth=growth)
+    return None
+
+
+def _is_slot(numbers: Numbers) -> bool:
+    return numbers.allocator is not None and numbers.allocator.startswith("bfc_cpu")
+
+
+def _is_async(numbers: Numbers) -> bool:
+    return numbers.allocator is not None and numbers.allocator.startswith("gpu_async")
+
+
+def _told(numbers: Numbers) -> str:
+    parts = []
+    if numbers.in_use is not None and numbers.limit is not None:
+        parts.append(f"{in_mb(numbers.in_use)} of {in_mb(numbers.limit)} in use")
+    if numbers.requested is not None:
+        parts.append(f"{in_mb(numbers.requested)} requested")
+    if numbers.op is not None:
+        parts.append(f"by {numbers.op}")
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,298 @@
+"""The memory law: what a plan will need at its peak, and how sure that is.
+
+    peak = the larger of   a x fixed + b x sums + c x pixels + d x boxes     (training, a micro-batch at a time)
+                     and   the like for evaluation                           (one image through all proposals)
+
+The parts come from the catalogue's priors; measured points of the very model and precision correct the factors, see
+`memory_fit`. All are positive, so the law grows with the micro-batch, the pixels and the proposals. The optimizer is
+taken to be the catalogue's (one slot per weight), and a GPU's convolution workspaces are inside the interval, not in
+the figure.
+"""
+
+import enum
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+from services.domain.catalogue import ImageSize
+from services.domain.memory import prior
+from services.domain.memory.fit import Estimate, Parts, fit
+from services.domain.memory.prior import Need
+from services.domain.plan.plan import Plan, Precision
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """An interval around a figure, as factors of it."""
+
+    below: float
+    above: float
+
+    def widened(self, other: "_Spread") -> "_Spread":
+        return _Spread(min(self.below, other.below), max(self.above, other.above))
+
+
+_PRIOR = _Spread(0.85, 1.15)  # of a model that was measured
+_EXTRAPOLATED = _Spread(0.60, 1.50)  # of one that was not
+_OTHER_PRECISION = _Spread(0.80, 1.25)  # measured, but in the other precision
+_OTHER_SOFTWARE = _Spread(0.88, 1.15)  # measured, but before TensorFlow changed
+_BRIEF = _Spread(0.96, 1.20)  # measured, but over few steps
+_MEASURED = _Spread(0.96, 1.04)  # at least: equal attempts differ by up to 4 %
+# Evaluation's boxes are one tensor of hundreds of MB, which an allocator must find in one piece: with 300 proposals
+# and FPN it failed with 10 % to spare and succeeded with 15 %.
+_EVALUATION = _Spread(0.90, 1.20)
+_WIDEST = _Spread(0.50, 1.60)
+# How far the catalogue's proportions between the parts may be off: fixed, sums, pixels and boxes.
+_DOUBT = (0.15, 0.60, 0.15, 0.15)
+_EXTRAPOLATED_DOUBT = (0.35, 0.60, 0.35, 0.35)
+
+
+class Source(enum.StrEnum):
+    """Where a prediction comes from, the surest first."""
+
+    MEASURED = "measured"  # two or more points of this model and precision
+    SCALED = "scaled"  # one point, the other precision, other software, few steps, or only that it ran out
+    CATALOGUE = "catalogue"  # nothing measured
+
+
+class Shape(Protocol):
+    """The settings of a plan that decide its memory."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def precision(self) -> Precision: ...
+    @property
+    def micro_batch(self) -> int: ...
+    @property
+    def accumulation(self) -> int: ...
+    @property
+    def image_size(self) -> ImageSize: ...
+    @property
+    def proposals(self) -> int | None: ...
+    @property
+    def second_stage_batch(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured attempt: training's peak (0: not known), and evaluation's where it got that far.
+
+    `complete` False: the attempt ran out, and the last of the two figures is only a lower bound (what was in use and
+    the request that failed).
+    """
+
+    model: str
+    precision: Precision
+    micro_batch: int
+    image_size: ImageSize
+    proposals: int | None
+    peak_bytes: int
+    complete: bool = True
+    second_stage_batch: int | None = None
+    accumulation: int = 1
+    evaluation_bytes: int | None = None
+    software: str | None = None  # None: what trains now
+    brief: bool = False  # training's peak is of few steps: more of them may need more
+
+    @property
+    def trained(self) -> bool:
+        """Whether `peak_bytes` is what training takes."""
+        return self.peak_bytes > 0 and (self.complete or self.evaluation_bytes is not None)
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether `evaluation_bytes` is what evaluation takes."""
+        return self.complete and bool(self.evaluation_bytes)
+
+    @classmethod
+    def of(cls, plan: Plan, peak_bytes: int, *, complete: bool = True, evaluation_bytes: int | None = None) -> Self:
+        """The point that an attempt under `plan` has measured."""
+        return cls(
+            model=plan.model,
+            precision=plan.precision,
+            micro_batch=plan.micro_batch,
+            image_size=plan.image_size,
+            proposals=plan.proposals,
+            peak_bytes=peak_bytes,
+            complete=complete,
+            second_stage_batch=plan.second_stage_batch,
+            accumulation=plan.accumulation,
+            evaluation_bytes=evaluation_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Bytes; the peak is expected between `low` and `high`, and an attempt to run where `high` is free.
+
+    `points`: how many measurements of the model it rests on; attempts that ran out, which only bound it, not counted.
+    """
+
+    bytes: int
+    low: int
+    high: int
+    source: Source
+    points: int = 0
+
+
+def prediction_error(predicted: float | None, trained: float | None, evaluated: float | None) -> float | None:
+    """(predicted - measured) / measured, of the higher of both peaks; None where something of it is not known."""
+    measured = max(trained or 0, evaluated or 0)
+    return predicted / measured - 1 if predicted and measured else None
+
+
+class MemoryLaw:
+    """Predicts from `points`. Those of relatives only count where nothing is known of the model itself, and only
+    where they needed more than the prior says. Same points, same predictions, in whatever order.
+
+    `software`: what will train. Points of any other only count where there are none of it.
+    """
+
+    def __init__(self, points: Iterable[Point] = (), software: str | None = None) -> None:
+        self._points = tuple(points)
+        self._software = software
+        self._fits: dict[tuple[str, Precision], _Fit] = {}
+
+    def knowing(self, points: Iterable[Point]) -> "MemoryLaw":
+        """This law with further points."""
+        return MemoryLaw((*self._points, *points), self._software)
+
+    def predict(self, plan: Shape) -> Prediction:
+        key = (plan.model, plan.precision)
+        fit = self._fits.get(key)
+        if fit is None:
+            fit = self._fits[key] = self._fit(*key)
+        return fit.predict(prior.need(plan))
+
+    def _fit(self, model: str, precision: Precision) -> "_Fit":
+        fit = _Fit.of_catalogue(model)
+        of_model = [point for point in self._points if point.model == model]
+        if not of_model:
+            return self._like_relatives(fit, model, precision)
+        told: list[Point] = []
+        for points, doubt in self._by_relevance(of_model, precision):
+            if any(point.trained or point.evaluated for point in points):
+                fit, told = fit.knowing(points), []
+                fit = fit if doubt is None else fit.less_sure(doubt)
+            told += points
+        return fit.above([point for point in told if not point.complete])
+
+    def _by_relevance(
+        self, points: Sequence[Point], precision: Precision
+    ) -> Iterator[tuple[list[Point], "_Spread | None"]]:
+        """The points in groups, the most telling last, with what a prediction from each must at least allow for."""
+        same = [point for point in points if point.precision is precision]
+        yield [point for point in points if point.precision is not precision], _OTHER_PRECISION
+        ours = [point for point in same if self._is_ours(point)]
+        yield [point for point in same if not self._is_ours(point)], _OTHER_SOFTWARE
+        yield [point for point in ours if point.brief], _BRIEF
+        yield [point for point in ours if not point.brief], None
+
+    def _is_ours(self, point: Point) -> bool:
+        return None in (point.software, self._software) or point.software == self._software
+
+    def _like_relatives(self, fit: "_Fit", model: str, precision: Precision) -> "_Fit":
+        """What makes one network of a ladder larger than predicted makes the next one larger too."""
+        relatives = {point.model for point in self._points if prior.are_related(point.model, model)}
+        fits = [self._fit(name, precision) for name in relatives]
+        return replace(
+            fit,
+            training=fit.training.like_the_largest([other.training for other in fits]),
+            evaluation=fit.evaluation.like_the_largest([other.evaluation for other in fits]),
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Training, or evaluation: the interval is the estimate's own margin, `spread` at least and `_WIDEST` at most."""
+
+    estimate: Estimate
+    spread: _Spread
+
+    def interval(self, parts: Parts) -> tuple[float, float, float]:
+        """The lower end, the figure and the upper end. All but the lower end grow with every part."""
+        value, margin = self.estimate.value(parts), self.estimate.margin(parts)
+        low = max(min(value * self.spread.below, value - margin), value * _WIDEST.below)
+        high = min(max(value * self.spread.above, value + margin), value * _WIDEST.above)
+        return low, value, high
+
+    def fitted(self, measured: Sequence[tuple[Parts, int]], doubt: Parts, spread: _Spread) -> "_Part":
+        """Corrected by what was measured; the proportions of the parts as they were, where that does not tell."""
+        return _Part(fit(measured, self.estimate.factors, doubt), spread) if measured else self
+
+    def like_the_largest(self, others: Iterable["_Part"]) -> "_Part":
+        factors = (self.estimate.factors, *(other.estimate.factors for other in others))
+        return replace(self, estimate=Estimate(tuple(map(max, zip(*factors, strict=True)))))
+
+    def above(self, known: Iterable[tuple[Parts, int]]) -> "_Part":
+        """Raised until it says at least what attempts that ran out are known to need."""
+        factor = max((least / self.estimate.value(parts) for parts, least in known), default=1.0)
+        return self if factor <= 1 else replace(self, estimate=self.estimate.times(factor))
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The law of one model in one precision."""
+
+    training: _Part
+    evaluation: _Part
+    doubt: Parts
+    source: Source = Source.CATALOGUE
+    ran_out: tuple[tuple[float, int], ...] = ()  # (training need, bytes it is known to exceed)
+    points: int = 0
+
+    @classmethod
+    def of_catalogue(cls, model: str) -> Self:
+        is_measured = prior.of(model).measured
+        spread = _PRIOR if is_measured else _EXTRAPOLATED
+        as_it_says = Estimate((1.0,) * len(_DOUBT))
+        return cls(
+            training=_Part(as_it_says, spread),
+            evaluation=_Part(as_it_says, spread.widened(_EVALUATION)),
+            doubt=_DOUBT if is_measured else _EXTRAPOLATED_DOUBT,
+        )
+
+    def predict(self, need: Need) -> Prediction:
+        low, training, high = self.training.interval(need.training)
+        evaluation_low, evaluation, evaluation_high = self.evaluation.interval(need.evaluation)
+        low, expected, high = max(low, evaluation_low), max(training, evaluation), max(high, evaluation_high)
+        known = max((bound for at, bound in self.ran_out if training >= at), default=0)
+        surely = min(max(low, known), expected)
+        return Prediction(math.ceil(expected), math.ceil(surely), math.ceil(high), self.source, self.points)
+
+    def knowing(self, points: Sequence[Point]) -> "_Fit":
+        """Corrected by what was measured."""
+        trained = [(prior.need(point).training, point.peak_bytes) for point in points if point.trained]
+        evaluated = [(prior.need(point).evaluation, point.evaluation_bytes or 0) for point in points if point.evaluated]
+        places = {parts for parts, _ in trained}
+        return replace(
+            self,
+            training=self.training.fitted(trained, self.doubt, _MEASURED),
+            evaluation=self.evaluation.fitted(evaluated, self.doubt, _EVALUATION),
+            source=Source.MEASURED if len(places) > 1 else Source.SCALED,
+            points=sum(point.trained or point.evaluated for point in points),
+        )
+
+    def less_sure(self, spread: "_Spread") -> "_Fit":
+        return replace(
+            self,
+            training=replace(self.training, spread=self.training.spread.widened(spread)),
+            source=Source.SCALED,
+        )
+
+    def above(self, bounds: Sequence[Point]) -> "_Fit":
+        """Raised to what attempts that ran out are known to need."""
+        evaluating = [point for point in bounds if point.evaluation_bytes is not None]
+        training = [(prior.need(p).training, p.peak_bytes) for p in bounds if p.evaluation_bytes is None]
+        raised = replace(
+            self,
+            training=self.training.above(training),
+            evaluation=self.evaluation.above([(prior.need(p).evaluation, p.evaluation_bytes or 0) for p in evaluating]),
+        )
+        return replace(
+            raised,
+            source=self.source if raised == self else Source.SCALED,
+            ran_out=tuple((raised.training.estimate.value(parts), known) for parts, known in training),
+        )

@@ -1,0 +1,204 @@
+"""What was changed from one plan to the next, field by field, in words that a person understands.
+
+Each sentence says what was changed, why, and what it costs the result; going back towards what was asked for is free.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from services.domain import catalogue
+from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.policy import Lever
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field of a plan, or of what goes with it (no lever); `reason` is a sentence with the figures.
+
+    Its parts, where it has any: `what` is done, `why`, and what it `cost`s.
+    """
+
+    lever: Lever | None
+    field: str
+    before: str
+    after: str
+    reason: str
+    what: str | None = None
+    why: str | None = None
+    cost: str | None = None
+
+
+_LEVER_OF = {
+    "micro_batch": Lever.MICRO_BATCH,
+    "precision": Lever.PRECISION,
+    "proposals": Lever.PROPOSALS,
+    "second_stage_batch": Lever.PROPOSALS,
+    "image_size": Lever.IMAGE_SIZE,
+    "model": Lever.BACKBONE,
+    "batch_size": Lever.BATCH_SIZE,
+    "steps": Lever.BATCH_SIZE,
+    "learning_rate": Lever.BATCH_SIZE,
+}
+
+
+def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
+    """Every field that differs. `why` ends each reason: what was predicted, what ran out."""
+    found = []
+    for field, lever in _LEVER_OF.items():
+        old, new = getattr(before, field), getattr(after, field)
+        if old == new:
+            continue
+        if field == "micro_batch" and before.batch_size != after.batch_size:
+            lever = Lever.BATCH_SIZE  # the pieces of another batch are other pieces
+        what, cost = _SENTENCES[field](before, after), _cost_of(field, before, after)
+        sentence = with_cost(f"{what}: {why}", cost)
+        found.append(Change(lever, field, in_words(old), in_words(new), sentence, what, why, cost or None))
+    return tuple(found)
+
+
+def in_words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]}×{value[1]}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def describe(before: Plan, after: Plan) -> str:
+    """The differences as one clause: "micro-batch 4, image 512×512"; "as asked" where there are none."""
+    return ", ".join(settings(after)[lever] for lever in pulled(before, after)) or "as asked"
+
+
+def pulled(before: Plan, after: Plan) -> list[Lever]:
+    """The levers by which the two differ."""
+    found = (change.lever for change in changes(before, after, ""))
+    return list(dict.fromkeys(lever for lever in found if lever is not None))
+
+
+def costs(before: Plan, after: Plan) -> str:
+    """What the way from one to the other costs the result, as one clause; "" where it costs nothing."""
+    return ", ".join(filter(None, (_cost_of(field, before, after) for field in _LEVER_OF)))
+
+
+def with_cost(sentence: str, cost: str) -> str:
+    return f"{sentence}; cost: {cost}" if cost else sentence
+
+
+def settings(plan: Plan) -> Mapping[Lever, str]:
+    """Where each lever stands, in words."""
+    pieces = f" in pieces of {plan.micro_batch}" if plan.accumulation > 1 else ""
+    return {
+        Lever.MICRO_BATCH: f"micro-batch {plan.micro_batch}",
+        Lever.PRECISION: f"precision {plan.precision}",
+        Lever.PROPOSALS: f"{plan.proposals} proposals, {plan.second_stage_batch} of them for training",
+        Lever.IMAGE_SIZE: f"image {in_words(plan.image_size)}",
+        Lever.BACKBONE: f"backbone {_backbone(plan)}",
+        Lever.BATCH_SIZE: f"batch {plan.batch_size}{pieces}",
+    }
+
+
+def _backbone(plan: Plan) -> str:
+    return catalogue.get(plan.model).backbone
+
+
+def _micro_batch(before: Plan, after: Plan) -> str:
+    kept = "is kept and" if before.batch_size == after.batch_size else "is"
+    how = f"in pieces of {after.micro_batch}" if after.accumulation > 1 else "at once"
+    return f"batch {after.batch_size} {kept} computed {how}"
+
+
+def _precision(before: Plan, after: Plan) -> str:
+    if after.precision is Precision.BFLOAT16:
+        return "activations are kept in bfloat16, weights stay in float32"
+    return "activations are kept in float32 again"
+
+
+def _image_size(before: Plan, after: Plan) -> str:
+    return f"images are scaled to {in_words(after.image_size)} instead of {in_words(before.image_size)}"
+
+
+def _model(before: Plan, after: Plan) -> str:
+    return f"the backbone changes from {_backbone(before)} to {_backbone(after)} and is trained from the start"
+
+
+def _batch(before: Plan, after: Plan) -> str:
+    return f"the batch size changes from {before.batch_size} to {after.batch_size}"
+
+
+def _follows_batch(before: Plan, after: Plan) -> str:
+    return f"adapted to the batch size of {after.batch_size}, so that training sees as many images"
+
+
+def _proposals(before: Plan, after: Plan) -> str:
+    return f"the second stage looks at {after.proposals} proposals an image instead of {before.proposals}"
+
+
+def _second_stage(before: Plan, after: Plan) -> str:
+    return (
+        f"the second stage trains on {after.second_stage_batch} proposals an image "
+        f"instead of {before.second_stage_batch}"
+    )
+
+
+def _cost_of(field: str, before: Plan, after: Plan) -> str:
+    cost = _COSTS.get(field)
+    return cost(before, after) if cost and getattr(before, field) != getattr(after, field) else ""
+
+
+def _cost_of_pieces(before: Plan, after: Plan) -> str:
+    """Two equal batches in pieces of another size: the update is of as many images, and at the same learning rate."""
+    if after.micro_batch > before.micro_batch or after.batch_size != before.batch_size:
+        return ""
+    images = "1 image" if after.micro_batch == 1 else f"{after.micro_batch} images"
+    return f"steps take longer, and batch normalisation sees {images} at a time"
+
+
+def _cost_of_rounding(before: Plan, after: Plan) -> str:
+    rounded = after.precision is Precision.BFLOAT16
+    return "activations are rounded, which may change the result slightly" if rounded else ""
+
+
+def _cost_of_fewer_proposals(before: Plan, after: Plan) -> str:
+    fewer = (after.proposals or 0) < (before.proposals or 0)
+    return "fewer regions are examined, so objects in crowded images may be missed" if fewer else ""
+
+
+def _cost_of_a_smaller_sample(before: Plan, after: Plan) -> str:
+    fewer = (after.second_stage_batch or 0) < (before.second_stage_batch or 0)
+    return "the second stage learns from fewer proposals a step" if fewer else ""
+
+
+def _cost_of_smaller_images(before: Plan, after: Plan) -> str:
+    smaller = math.prod(after.image_size) < math.prod(before.image_size)
+    return "small objects get harder to find" if smaller else ""
+
+
+def _cost_of_another_network(before: Plan, after: Plan) -> str:
+    return "a smaller network, usually less accurate, and the weights learnt so far are lost"
+
+
+def _cost_of_a_smaller_batch(before: Plan, after: Plan) -> str:
+    return "noisier updates, and more of them" if after.batch_size < before.batch_size else ""
+
+
+_COSTS: Mapping[str, Callable[[Plan, Plan], str]] = {
+    "micro_batch": _cost_of_pieces,
+    "precision": _cost_of_rounding,
+    "proposals": _cost_of_fewer_proposals,
+    "second_stage_batch": _cost_of_a_smaller_sample,
+    "image_size": _cost_of_smaller_images,
+    "model": _cost_of_another_network,
+    "batch_size": _cost_of_a_smaller_batch,
+}
+
+_SENTENCES: Mapping[str, Callable[[Plan, Plan], str]] = {
+    "micro_batch": _micro_batch,
+    "precision": _precision,
+    "proposals": _proposals,
+    "second_stage_batch": _second_stage,
+    "image_size": _image_size,
+    "model": _model,
+    "batch_size": _batch,
+    "steps": _follows_batch,
+    "learning_rate": _follows_batch,
+}

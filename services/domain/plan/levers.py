@@ -1,0 +1,154 @@
+"""Every configuration that a policy allows, from what was asked for to the floors, in the policy's order.
+
+The order is lexicographic: a lever that the policy names later moves only after all positions of the earlier ones, and
+when it has moved, the earlier ones start again from what was asked for.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from services.domain import catalogue
+from services.domain.catalogue import Family, ImageSize
+from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.policy import Lever, Policy
+
+_PROPOSALS = (150, 100, 64)  # fewer lose objects in a crowded image
+_SECOND_STAGE_FLOOR = 32
+_LARGEST_PIECE = 256  # of a batch; a batch of millions would otherwise have hundreds of divisors to try
+# Where it was seen to need less. A Mask R-CNN's second stage is most of it, and what it crops stays in float32.
+_BFLOAT16_FAMILIES = (Family.EFFICIENTDET, Family.FASTER_RCNN)
+
+
+class Candidate(NamedTuple):
+    """A plan's settings that decide its memory (`memory.Shape`): cheap to make by the thousand."""
+
+    model: str
+    batch_size: int
+    micro_batch: int
+    precision: Precision
+    image_size: ImageSize
+    proposals: int | None
+    second_stage_batch: int | None
+
+    @property
+    def accumulation(self) -> int:
+        return self.batch_size // self.micro_batch
+
+    def plan(self, asked: Plan) -> Plan:
+        """`asked` with these settings; another batch brings its learning rate and steps."""
+        changed = replace(
+            asked,
+            model=self.model,
+            precision=self.precision,
+            image_size=self.image_size,
+            proposals=self.proposals,
+            second_stage_batch=self.second_stage_batch,
+        )
+        if self.batch_size != asked.batch_size:
+            return changed.with_batch(self.batch_size, self.micro_batch)
+        return replace(changed, micro_batch=self.micro_batch)
+
+
+def candidates(asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: str | None = None) -> Iterator[Candidate]:
+    """All that `policy` allows, the least pulled first, beginning with `asked`; those that need the same memory once.
+
+    `largest_model`: where the backbones begin, when the job has come down to it already.
+    """
+    positions = positions_of(asked, policy, bfloat16=bfloat16, largest_model=largest_model)
+    order = (*(lever for lever in Lever if lever not in policy.levers), *reversed(policy.levers))
+    # Positions in the order of the enumeration: thousands of look-ups by name would double the time of a search.
+    micro_at, precision_at, proposals_at, size_at, model_at, batch_at = (order.index(lever) for lever in Lever)
+    micro_batches = _micro_batches(asked, policy, positions, batch_first=batch_at > micro_at)
+    for at in itertools.product(*(positions[lever] for lever in order)):
+        micro_batch = micro_batches.get((at[batch_at], at[micro_at]))
+        if micro_batch is not None:
+            yield Candidate(at[model_at], at[batch_at], micro_batch, at[precision_at], at[size_at], *at[proposals_at])
+
+
+def positions_of(
+    asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: str | None = None
+) -> dict[Lever, Sequence[Any]]:
+    """The positions of each lever from `asked` to its floor; a lever that may not be pulled, or cannot, has one."""
+    model = catalogue.get(asked.model)
+    every = {
+        Lever.MICRO_BATCH: (
+            asked.micro_batch,
+            *_divisors(asked.batch_size, min(asked.micro_batch - 1, _LARGEST_PIECE)),
+        ),
+        Lever.PRECISION: _precisions(asked, bfloat16),
+        Lever.PROPOSALS: _second_stages(asked),
+        Lever.IMAGE_SIZE: (
+            asked.image_size,
+            *(size for size in model.smaller_sizes(asked.image_size) if min(size) >= policy.min_image_size),
+        ),
+        Lever.BACKBONE: _from(largest_model, tuple(rung.name for rung in policy.models(model))),
+        Lever.BATCH_SIZE: tuple(_batches(asked.batch_size, policy.min_batch_size)),
+    }
+    return {lever: values if lever in policy.levers else values[:1] for lever, values in every.items()}
+
+
+def largest_piece(batch: int, most: int) -> int:
+    """Of a batch that is computed in equal pieces of at most so many images."""
+    return _divisors(batch, most)[0]
+
+
+def _divisors(batch: int, most: int) -> tuple[int, ...]:
+    small = [number for number in range(1, math.isqrt(batch) + 1) if batch % number == 0]
+    both = {*small, *(batch // number for number in small)}
+    return tuple(sorted((number for number in both if number <= most), reverse=True))
+
+
+def _precisions(asked: Plan, bfloat16: bool) -> tuple[Precision, ...]:
+    able = bfloat16 and catalogue.get(asked.model).family in _BFLOAT16_FAMILIES
+    return (
+        (asked.precision, Precision.BFLOAT16) if able and asked.precision is Precision.FLOAT32 else (asked.precision,)
+    )
+
+
+def _second_stages(asked: Plan) -> tuple[tuple[int | None, int | None], ...]:
+    """(proposals, second_stage_batch); where the plan leaves one open, the configuration's is not known here."""
+    first = (asked.proposals, asked.second_stage_batch)
+    if asked.proposals is None or asked.second_stage_batch is None:
+        return (first,)
+    most = asked.second_stage_batch
+    fewer = (count for count in _PROPOSALS if count < asked.proposals)
+    return (first, *((count, min(most, max(count // 2, _SECOND_STAGE_FLOOR))) for count in fewer))
+
+
+def _from(first: str | None, ladder: tuple[str, ...]) -> tuple[str, ...]:
+    return ladder[ladder.index(first) :] if first in ladder else ladder
+
+
+def _batches(batch: int, floor: int) -> Iterator[int]:
+    """Halved again and again, the last one being the floor."""
+    yield batch
+    while batch > floor:
+        batch = max(batch // 2, floor)
+        yield batch
+
+
+def _micro_batches(
+    asked: Plan, policy: Policy, positions: Mapping[Lever, Sequence[int]], *, batch_first: bool
+) -> dict[tuple[int, int], int]:
+    """The micro-batch of each batch at each limit; without the pairs that need what an earlier pair needs.
+
+    Who forbids the micro-batch lever is never made to accumulate more than was asked for.
+    """
+    may_accumulate = Lever.MICRO_BATCH in policy.levers
+    batches, limits = positions[Lever.BATCH_SIZE], positions[Lever.MICRO_BATCH]
+    slow_batch = [(batch, limit) for batch in batches for limit in limits]
+    slow_limit = [(batch, limit) for limit in limits for batch in batches]
+    found: dict[tuple[int, int], int] = {}
+    seen = set()
+    for batch, limit in slow_limit if batch_first else slow_batch:
+        micro_batch = largest_piece(batch, limit)
+        if not may_accumulate and batch > micro_batch * asked.accumulation:
+            continue
+        memory = (micro_batch, batch > micro_batch)  # how many pieces does not matter, that there are pieces does
+        if memory not in seen:
+            seen.add(memory)
+            found[batch, limit] = micro_batch
+    return found

@@ -1,0 +1,237 @@
+"""What people do to their jobs after submitting them: cancel, pause, resume, clone, edit."""
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import idempotency, usage
+from services.broker import wake_workers
+from services.clock import utc_now
+from services.datasets import library
+from services.domain.diagnosis.ending import Diagnosis
+from services.domain.jobs.states import FINAL, State, Stop, Verb, advance
+from services.domain.tfrecord import DatasetError
+from services.errors import Conflict, NotFound
+from services.idempotency import Done, Key
+from services.jobs import queries, quota, submit
+from services.jobs.submit import Submitted
+from services.planning import adopt, attempt_config, past_attempts
+from services.settings import Settings
+from services.store import attempts, audit, events, jobs, leases
+from services.store.engine import Store
+from services.store.models import Attempt, Job
+from services.users.principal import Principal
+
+__all__ = ["cancel", "clone", "edit", "pause", "resume"]
+
+_GONE = datetime.timedelta(minutes=10)  # since a lease ended: its host is away, not slow
+_EDITABLE = frozenset({"name", "notes", "priority"})
+_LENGTHS = ("steps", "epochs")  # of `train`: a request has one of them
+
+
+def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
+    """A job that waits is cancelled now; one that runs, as soon as its supervisor has stopped it.
+
+    Cancelling one that is being cancelled changes nothing. One whose host was not heard of for long is cancelled
+    without it: should the host come back, its supervisor finds the lease gone and ends the training.
+    """
+
+    def work(session: Session, job: Job) -> None:
+        if job.state == State.RUNNING and not _abandon(session, job):
+            _ask(session, principal, job, Stop.CANCEL)
+        else:
+            _move(session, principal, job, Verb.CANCEL)
+
+    return _once(store, principal, job_id, Verb.CANCEL, idempotency_key, work)
+
+
+def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
+    """As `cancel`, but the job keeps its checkpoint and its place in the world."""
+
+    def work(session: Session, job: Job) -> None:
+        if job.state == State.RUNNING:
+            if job.stop == Stop.CANCEL:
+                raise Conflict("wrong_state", "the job is being cancelled; it cannot be paused any more")
+            _ask(session, principal, job, Stop.PAUSE)
+        else:
+            _move(session, principal, job, Verb.PAUSE)
+
+    return _once(store, principal, job_id, Verb.PAUSE, idempotency_key, work)
+
+
+def resume(
+    store: Store, settings: Settings, principal: Principal, job_id: int, idempotency_key: str | None = None
+) -> Done:
+    """Queue a paused job again; it goes on from its last checkpoint.
+
+    Raises LimitReached, and Conflict where files that it needs are gone.
+    """
+    problem = _files_problem(store, settings, job_id)
+
+    def work(session: Session, job: Job) -> None:
+        if job.state == State.PAUSED:
+            if problem:
+                raise problem
+            quota.require_room(session, settings, job.owner_id, is_new=False)
+        _move(session, principal, job, Verb.RESUME)
+        job.queued_at, job.not_before = utc_now(), None
+
+    done = _once(store, principal, job_id, Verb.RESUME, idempotency_key, work)
+    wake_workers(settings)
+    return done
+
+
+def _files_problem(store: Store, settings: Settings, job_id: int) -> Conflict | None:
+    """Read without the write lock: the disk may be slow."""
+    with store.reading() as session:
+        job = jobs.get(session, job_id)
+        earlier = attempts.of_job(session, job_id)
+    if job is None or job.state != State.PAUSED:
+        return None
+    try:
+        _require_files(settings, job, earlier)
+    except Conflict as error:
+        return error
+    return None
+
+
+def _require_files(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> None:
+    """Refuse a job that would fail as soon as it starts: its dataset, or the weights it starts from, are gone."""
+    name = job.request["dataset"]
+    if name not in library.names(settings.datasets_dir):
+        advice = "add it again under this name, then resume the job"
+        raise Conflict("files_missing", f"the dataset {name!r} is gone: {advice}")
+    try:
+        library.find(settings.datasets_dir, name)
+    except DatasetError as error:
+        raise Conflict("files_missing", f"the job's dataset cannot be used: {error}") from None
+    if earlier and past_attempts.saved_step(earlier):
+        return  # it goes on from a checkpoint of its own
+    checkpoint = adopt.start_of(settings, job, earlier).checkpoint
+    if checkpoint and not attempt_config.checkpoint_path(settings.checkpoints_dir, checkpoint):
+        advice = "upload it again under this name with POST /v1/checkpoints, then resume the job"
+        raise Conflict("files_missing", f"the checkpoint {checkpoint!r} is gone: {advice}")
+
+
+def _once(
+    store: Store,
+    principal: Principal,
+    job_id: int,
+    verb: Verb,
+    idempotency_key: str | None,
+    work: Callable[[Session, Job], None],
+) -> Done:
+    """What is sent again with its key changes nothing, whatever has become of the job."""
+
+    def on_job(session: Session) -> Done:
+        work(session, _own(session, principal, job_id))
+        return Done({}, f"/v1/jobs/{job_id}")
+
+    return idempotency.do(store, Key.of(principal, idempotency_key, f"job.{verb}", {"job": job_id}), on_job)
+
+
+def clone(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    job_id: int,
+    changes: Mapping[str, Any],
+    idempotency_key: str | None = None,
+) -> Submitted:
+    """A new job with the same request, `changes` merged into it one level deep.
+
+    A priority that is not the caller's to give is not taken over. Sent again with its key it is the same clone,
+    whatever the job is called by now.
+    """
+
+    def request() -> dict[str, Any]:
+        with store.reading() as session:
+            job = queries.visible_job(session, principal, job_id)
+            copy = {**job.request, "name": f"{job.name} (copy)"[:128]}
+        if not principal.is_admin and (copy.get("priority") or 0) > quota.USUAL_PRIORITY:
+            copy["priority"] = quota.USUAL_PRIORITY
+        for name, value in changes.items():
+            inner = copy.get(name)
+            copy[name] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+        return copy
+
+    key = Key.of(principal, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
+    return submit.submit_once(store, settings, principal, key, request)
+
+
+def _merged(inner: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A new length replaces the old one, whichever of the two ways it is given in."""
+    given = [name for name in _LENGTHS if changes.get(name) is not None]
+    return {**{name: value for name, value in inner.items() if not given or name not in _LENGTHS}, **changes}
+
+
+def edit(
+    store: Store, principal: Principal, job_id: int, changes: Mapping[str, Any], if_match: int | None = None
+) -> None:
+    """Change name, notes or priority. `if_match`: the version that the caller has seen; another one is a Conflict.
+
+    Raises Invalid for a priority that is not the caller's to give.
+    """
+    with store.transaction() as session:
+        job = _own(session, principal, job_id)
+        if if_match is not None and if_match != job.version:
+            raise Conflict(
+                "version_mismatch", f"the job has changed since you read it (now version {job.version}): read it again"
+            )
+        wanted = {name: value for name, value in changes.items() if name in _EDITABLE}
+        if "priority" in wanted and job.state in FINAL:
+            raise Conflict("wrong_state", f"the job is {job.state}: its priority can no longer be changed")
+        quota.check_priority(principal, wanted.get("priority", quota.USUAL_PRIORITY), job.priority)
+        for name, value in wanted.items():
+            setattr(job, name, value)
+        job.version += 1
+        now = utc_now()
+        events.add(session, job.id, "edited", now, by=principal.name, **wanted)
+        audit.add(session, principal.user_id, "job.edit", f"job {job.id}", now, **wanted)
+
+
+def _own(session: Session, principal: Principal, job_id: int) -> Job:
+    job = jobs.lock(session, job_id)
+    if job is None or not principal.sees(job.owner_id):
+        raise NotFound(f"there is no job {job_id}")
+    principal.require_change(job.owner_id)
+    return job
+
+
+def _abandon(session: Session, job: Job) -> bool:
+    """Take the lease of a job from a host that is gone; False where the host may well be alive."""
+    now, lease = utc_now(), leases.of_job(session, job.id)
+    if lease is None or lease.expires_at > now - _GONE:
+        return False
+    attempt = attempts.get(session, job.id, lease.attempt)
+    if attempt is not None:
+        attempt.ended_at, attempt.diagnosis = now, Diagnosis.UNKNOWN_KILL
+        attempt.message = f"its host {lease.host} has not reported since {lease.expires_at:%Y-%m-%d %H:%M} UTC"
+        attempt.followed_by = "cancelled by its owner"
+    usage.charge(session, job.owner_id, lease, lease.expires_at)  # it was not heard of any more after that
+    leases.release(session, job.id, lease.token)
+    job.stop = None
+    return True
+
+
+def _ask(session: Session, principal: Principal, job: Job, stop: Stop) -> None:
+    if job.stop == stop:
+        return
+    now = utc_now()
+    job.stop = stop
+    job.version += 1
+    events.add(session, job.id, "stop_requested", now, job.attempts, stop=stop, by=principal.name)
+    audit.add(session, principal.user_id, f"job.{stop}", f"job {job.id}", now)
+
+
+def _move(session: Session, principal: Principal, job: Job, verb: Verb) -> None:
+    now = utc_now()
+    job.state = advance(State(job.state), verb)
+    job.reason = None
+    job.version += 1
+    if job.state in FINAL:
+        job.finished_at = now
+    events.add(session, job.id, "state", now, state=job.state, by=principal.name)
+    audit.add(session, principal.user_id, f"job.{verb}", f"job {job.id}", now)

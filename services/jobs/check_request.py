@@ -1,0 +1,210 @@
+"""A request for a job, checked as a whole before anything is written. Every fault is named with its field."""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from services.datasets import library
+from services.datasets.dataset import Dataset
+from services.domain import catalogue, pipeline_config
+from services.domain.checkpoints import fit, index
+from services.domain.pipeline_config import Config, ConfigError
+from services.domain.pipeline_config.problems import clipped
+from services.domain.plan.plan import Plan, PlanError
+from services.domain.plan.policy import Policy, PolicyError
+from services.domain.suggestions import close_names, shortened
+from services.domain.tfrecord import DatasetError
+from services.errors import Fault, Invalid
+from services.planning import attempt_config
+from services.settings import Settings
+
+__all__ = ["ANY_HOST_MEMORY_MB", "Prepared", "prepare", "steps_per_epoch"]
+
+_MB = 2**20
+# Only to see that the readers can be set; the worker sizes them to its own host.
+ANY_HOST_MEMORY_MB = 4096
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that can be carried out, as far as anybody can tell."""
+
+    request: Mapping[str, Any]
+    base_config: str
+    asked: Plan
+    policy: Policy
+    min_memory_bytes: int
+    waits: bool = False  # for a device that can hold it, where none is known
+
+
+def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
+    """Check the request as a whole; raises Invalid with every fault that could be found."""
+    faults: list[Fault] = []
+    with _noting(faults):
+        dataset = library.find(settings.datasets_dir, request["dataset"])
+    with _noting(faults):
+        policy = Policy.from_dict(request.get("policy") or {})
+    if request.get("checkpoint") and not attempt_config.checkpoint_path(
+        settings.checkpoints_dir, request["checkpoint"]
+    ):
+        faults.append(_no_checkpoint(settings, request["checkpoint"]))
+    if not request.get("model") and not request.get("pipeline_config"):
+        faults.append(Fault("model", "is missing: name one, or send a pipeline_config"))
+    if faults:
+        raise Invalid(faults)
+    with _noting(faults, "pipeline_config" if request.get("pipeline_config") else "train"):
+        base, asked = _asked(request, dataset)
+        is_own = bool(request.get("pipeline_config"))
+        attempt_config.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
+        pipeline_config.parse(pipeline_config.to_text(base))  # written out it is longer, and it is read again later
+        faults.extend(_too_long(settings, request, asked))
+    if not faults:
+        faults.extend(_misfit(settings, request, base, asked))
+        with _noting(faults):
+            policy.check(catalogue.get(asked.model))
+            faults.extend(_floors(asked, policy))
+    if faults:
+        raise Invalid(faults)
+    device = request.get("device") or {}
+    min_memory = int(device.get("min_memory_mb") or 0) * _MB
+    return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory, bool(device.get("wait")))
+
+
+def _no_checkpoint(settings: Settings, name: str) -> Fault:
+    known = attempt_config.checkpoint_names(settings.checkpoints_dir)
+    if name in known:
+        return Fault("checkpoint", f"{name!r} has no .index file: upload it again with POST /v1/checkpoints")
+    close = close_names(name, known)
+    hint = f"did you mean {close[0]}?" if close else "upload one with POST /v1/checkpoints"
+    return Fault("checkpoint", f"there is no checkpoint called {shortened(name)!r}; {hint}")
+
+
+def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked: Plan) -> Iterator[Fault]:
+    """A checkpoint of another model, which the trainer would find out about after a minute."""
+    model = catalogue.get(asked.model)
+    if not request.get("checkpoint") or not pipeline_config.has_features_of(base, model):
+        return
+    path = attempt_config.checkpoint_path(settings.checkpoints_dir, request["checkpoint"])
+    if path is None:
+        return
+    try:
+        why = fit.misfit(index.read_shapes(path.with_name(f"{path.name}.index")), model)
+    except (index.UnreadableIndex, OSError) as error:
+        why = f"its index cannot be read ({error})"
+    if why:
+        remedy = f"choose a checkpoint of {fit.network_name(model)}, or none"
+        yield Fault("checkpoint", f"{request['checkpoint']!r} does not fit {model.name}: {why}; {remedy}")
+
+
+def steps_per_epoch(settings: Settings, request: Mapping[str, Any]) -> int | None:
+    """Of a request that may be wrong elsewhere; None where its dataset or its batch size cannot be told."""
+    train = request.get("train")
+    batch = train.get("batch_size") if isinstance(train, Mapping) else None
+    try:
+        if batch is None:
+            batch = catalogue.get(str(request.get("model"))).batch_size
+        dataset = library.find(settings.datasets_dir, str(request.get("dataset")))
+    except (DatasetError, catalogue.UnknownModel):
+        return None
+    return _steps({"epochs": 1}, dataset, batch) if isinstance(batch, int) and batch > 0 else None
+
+
+def _steps(train: Mapping[str, Any], dataset: Dataset, batch_size: int) -> int | None:
+    """The job's length; None where the request says nothing about it."""
+    epochs: float | None = train.get("epochs")
+    return train.get("steps") if epochs is None else max(1, math.ceil(epochs * dataset.records / batch_size))
+
+
+def _too_long(settings: Settings, request: Mapping[str, Any], asked: Plan) -> Iterator[Fault]:
+    if asked.steps <= settings.max_steps:
+        return
+    epochs = (request.get("train") or {}).get("epochs")
+    if epochs is None:
+        yield Fault("train.steps", f"must be at most {settings.max_steps:,}, got {asked.steps:,}")
+    else:
+        batch = f"at a batch size of {asked.batch_size}"
+        steps = f"{asked.steps:,} steps {batch}, and at most {settings.max_steps:,} are allowed"
+        yield Fault("train.epochs", f"{epochs:,} epochs of {request['dataset']} are {steps}; send fewer")
+
+
+def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
+    """The configuration and the plan that the request asks for, before anybody shrinks anything."""
+    train = request.get("train") or {}
+    size = tuple(request["image_size"]) if request.get("image_size") else None
+    if not request.get("pipeline_config"):
+        model = catalogue.get(request["model"])
+        batch = train.get("batch_size")
+        per_step = batch or model.batch_size
+        steps = _steps(train, dataset, per_step) or model.steps_for(per_step, dataset.records)
+        config = model.pipeline_config(dataset.num_classes, size, batch, steps, train.get("learning_rate"))
+        return config, pipeline_config.plan_of(config)
+    submitted = pipeline_config.parse(request["pipeline_config"])
+    _refuse_missing_weights(request, submitted)
+    config, _ = pipeline_config.without_paths(submitted)
+    config = attempt_config.with_dataset(config, dataset, ANY_HOST_MEMORY_MB, is_own=True)
+    pipeline_config.check(config)
+    plan = pipeline_config.plan_of(config)
+    if request.get("model") not in (None, plan.model):
+        raise Invalid([Fault("model", f"the pipeline_config is a {plan.model}, not a {request['model']}")])
+    if train.get("batch_size"):
+        plan = plan.with_batch(train["batch_size"], train["batch_size"])
+    wishes: dict[str, Any] = {
+        "steps": _steps(train, dataset, plan.batch_size),
+        "learning_rate": train.get("learning_rate"),
+        "image_size": size,
+    }
+    plan = dataclasses.replace(plan, **{name: value for name, value in wishes.items() if value is not None})
+    config, _ = pipeline_config.without_paths(pipeline_config.apply(plan, config))
+    return config, plan
+
+
+def _refuse_missing_weights(request: Mapping[str, Any], submitted: Config) -> None:
+    """A configuration that names weights is not trained without them, unless the request says so: by naming a
+    registered checkpoint, or by a `checkpoint` that is null. One that is left out says nothing."""
+    named = submitted.train_config.fine_tune_checkpoint
+    if named and "checkpoint" not in request:
+        advice = "upload it with POST /v1/checkpoints, then name it in `checkpoint`"
+        problem = f"is missing: the pipeline_config starts from {clipped(named, 100)!r}, which is not on this service"
+        raise Invalid(
+            [Fault("checkpoint", f'{problem}: {advice}; or send "checkpoint": null to start from random weights')]
+        )
+
+
+def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
+    """A floor above what was asked for is a mistake, not a wish."""
+    if policy.min_batch_size > asked.batch_size:
+        yield Fault("policy.min_batch_size", f"is above the requested batch size of {asked.batch_size}")
+    if policy.min_image_size > min(asked.image_size):
+        height, width = asked.image_size
+        yield Fault("policy.min_image_size", f"is above the requested image size of {height}x{width}")
+
+
+# The names that the domain has for what a request asks for.
+_FIELDS = {
+    "image_size": "image_size",
+    "batch_size": "train.batch_size",
+    "steps": "train.steps",
+    "learning_rate": "train.learning_rate",
+}
+
+
+@contextmanager
+def _noting(faults: list[Fault], field: str = "model") -> Iterator[None]:
+    """A domain error becomes faults of the request's own fields; of `field` where it has no other name for one."""
+    try:
+        yield
+    except ConfigError as error:
+        for problem in error.problems:
+            known = _FIELDS.get(problem.field)
+            faults.append(Fault(known, problem.message) if known else Fault(field, str(problem)))
+    except PolicyError as error:
+        name, _, message = str(error).partition(": ")
+        faults.append(Fault(f"policy.{name}", message))
+    except (PlanError, catalogue.UnknownModel) as error:
+        name, _, message = str(error).partition(": ")
+        faults.append(Fault(_FIELDS.get(name, name), message))
+    except DatasetError as error:
+        faults.append(Fault("dataset", str(error)))

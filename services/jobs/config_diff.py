@@ -1,0 +1,102 @@
+"""What changed from one attempt to the next, field by field, and why."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from services.domain import pipeline_config
+from services.domain.pipeline_config import Config
+from services.domain.plan.plan import Plan
+from services.jobs import own_config_changes, queries
+from services.jobs.own_config_changes import TWINS
+from services.store import attempts, jobs
+from services.store.engine import Store
+from services.store.models import Attempt, Job
+from services.users.principal import Principal
+
+__all__ = ["show_diff", "show_diff_to_submitted"]
+
+_BY_DATA = "sized to the dataset and to the host's free memory"
+_FOLLOWS = "follows from the other changes"
+
+_ELSEWHERE: Sequence[tuple[re.Pattern[str], str]] = [
+    (re.compile(r"num_classes$|max_number_of_boxes$|^(train_input_reader|eval_input_reader|eval_config)"), _BY_DATA),
+    (re.compile(r"^train_config\.fine_tune_checkpoint"), "set from the checkpoint that the job names"),
+]
+_BESIDE = ("async_allocator", "start")
+
+
+def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
+    """The changes from the attempt before; for the first, from what was asked for. Raises NotFound.
+
+    Of an attempt whose configuration was not written, yet or at all, what was decided.
+    """
+    with store.reading() as session:
+        attempt = queries.visible_attempt(session, principal, job_id, number)
+        job = jobs.get(session, job_id)
+        before = attempts.get(session, job_id, number - 1)
+    assert job is not None
+    planned: Mapping[str, Any] = attempt.planned or {}
+    if attempt.config and (before is None or before.config):
+        changes = _changes(*_configs(job, before, attempt), _plan_before(job, before), attempt.plan, planned)
+    else:
+        changes = iter(planned.get("changes") or [])
+    return {
+        "job": job_id,
+        "attempt": number,
+        "against": None if before is None else before.number,
+        "summary": planned.get("summary"),
+        "changes": list(changes),
+    }
+
+
+def show_diff_to_submitted(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
+    """Every field of the configuration as run that is not as it was submitted, with its reason. Raises NotFound.
+
+    Of an attempt whose configuration was not written, what was decided.
+    """
+    with store.reading() as session:
+        attempt = queries.visible_attempt(session, principal, job_id, number)
+        job = jobs.get(session, job_id)
+        earlier = [one for one in attempts.of_job(session, job_id) if one.number <= number]
+    assert job is not None
+    planned: Mapping[str, Any] = attempt.planned or {}
+    changes = own_config_changes.of_attempt(job, earlier) if attempt.config else planned.get("changes") or []
+    summary = planned.get("summary")
+    return {"job": job_id, "attempt": number, "against": "submitted", "summary": summary, "changes": changes}
+
+
+def _plan_before(job: Job, before: Attempt | None) -> Mapping[str, Any]:
+    return job.asked if before is None else before.plan
+
+
+def _configs(job: Job, before: Attempt | None, attempt: Attempt) -> tuple[Config, Config]:
+    after = pipeline_config.parse(attempt.config)
+    if before is not None:
+        return pipeline_config.parse(before.config), after
+    # What was asked for names no files: those are nobody's decision.
+    asked = pipeline_config.apply(Plan(**job.asked), pipeline_config.parse(job.base_config))
+    return pipeline_config.without_paths(asked)[0], pipeline_config.without_paths(after)[0]
+
+
+def _changes(
+    before: Config, after: Config, old: Mapping[str, Any], new: Mapping[str, Any], planned: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    causes = {change["field"]: change for change in planned.get("changes") or []}
+    # What a pipeline.config cannot hold.
+    if old.get("micro_batch") != new.get("micro_batch"):
+        yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), causes)
+    yield from (dict(causes[field]) for field in _BESIDE if field in causes)
+    for change in pipeline_config.compare(before, after):
+        yield _entry(change.field, change.before, change.after, causes)
+
+
+def _entry(
+    field: str, before: str | None, after: str | None, causes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    sources = (field, TWINS.get(field, ""), *pipeline_config.settings_of(field))
+    cause = next((causes[name] for name in sources if name in causes), None)
+    if cause is None:
+        reason = next((reason for pattern, reason in _ELSEWHERE if pattern.search(field)), _FOLLOWS)
+        cause = {"lever": None, "reason": reason}
+    return {**cause, "field": field, "before": before, "after": after}

@@ -1,0 +1,74 @@
+"""What submitting a request would come to, without submitting it."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from services.clock import utc_now
+from services.domain.memory.law import MemoryLaw
+from services.domain.plan.plan import Plan
+from services.domain.planner import planner
+from services.domain.planner.planner import Decision, GiveUp
+from services.jobs import feasibility, own_config_changes, quota
+from services.jobs.check_request import prepare
+from services.planning import plan_job
+from services.planning.plan_job import Room
+from services.settings import Settings
+from services.store import measurements
+from services.store.engine import Store
+from services.users.principal import Principal
+
+__all__ = ["estimate"]
+
+
+def estimate(store: Store, settings: Settings, principal: Principal, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The first plan, what each device would make of it, and what would follow. Raises Invalid as submitting does."""
+    quota.check_priority(principal, request.get("priority") or 0)
+    prepared = prepare(settings, request)
+    with store.reading() as session:
+        first = plan_job.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, utc_now())
+        host_peak = measurements.host_peak(session, prepared.asked.model)
+    decision, law = first.decision, first.law
+    fault, awaited = feasibility.fault(prepared, first), feasibility.awaited(prepared, first)
+    plan = decision.plan if isinstance(decision, Decision) else prepared.asked
+    capacities, device_ids = [room.total_bytes for room in first.rooms], [room.device_id for room in first.rooms]
+    decided = plan_job.as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
+    changes = own_config_changes.at_submit(settings, prepared, plan, decided)
+    rungs = planner.ladder(prepared.asked, prepared.policy, law, capacities, bfloat16=first.bfloat16)
+    return {
+        "asked": prepared.asked.to_dict(),
+        "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
+        "predicted": plan_job.prediction_values(law.predict(plan)),
+        "changes": decided,
+        "config_changes": changes,
+        "summary": _sentence(fault.message if fault else awaited)
+        or own_config_changes.told(_summary(decision), changes),
+        "possible": fault is None and awaited is None,
+        "problem": None if fault is None else dataclasses.asdict(fault),
+        "waits_for": awaited,
+        "devices": [_on_device(room, plan, law) for room in first.rooms],
+        "ladder": [plan_job.rung_values(rung, device_ids) for rung in rungs],
+        "host_peak_bytes": host_peak,
+    }
+
+
+def _sentence(words: str | None) -> str:
+    return f"{words[0].upper()}{words[1:]}" if words else ""
+
+
+def _summary(decision: Decision | GiveUp) -> str:
+    return decision.summary if isinstance(decision, Decision) else decision.reason
+
+
+def _on_device(room: Room, plan: Plan, law: MemoryLaw) -> dict[str, Any]:
+    predicted = law.predict(plan)
+    return {
+        "id": room.device_id,
+        "name": room.name,
+        "total_bytes": room.total_bytes,
+        "free_bytes": room.free_bytes,
+        "predicted": plan_job.prediction_values(predicted),
+        "fits": predicted.high <= room.total_bytes,
+        "fits_now": predicted.high <= room.free_bytes and room.problem is None,
+        "problem": room.problem,
+    }

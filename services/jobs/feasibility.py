@@ -1,0 +1,45 @@
+"""Can any known device ever hold a job? Asked before a job is accepted, and told in an estimate."""
+
+from services.domain.plan.policy import Policy
+from services.domain.planner import planner
+from services.domain.planner.planner import Decision, GiveUp
+from services.domain.sizes import in_mb
+from services.errors import Fault
+from services.jobs.check_request import Prepared
+from services.planning.plan_job import FirstPlan
+from services.scheduling.waiting import for_larger, for_size
+
+__all__ = ["awaited", "fault"]
+
+_OR_WAIT = 'or send "device": {"wait": true} to wait for such a device'
+
+
+def fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
+    """Why no known device can hold the job; None where one can, where none is known yet, and where the job waits."""
+    return None if prepared.waits else _fault(prepared, first)
+
+
+def awaited(prepared: Prepared, first: FirstPlan) -> str | None:
+    """What a job that asked to wait for a device waits for; None where a known device can hold it."""
+    if not prepared.waits or _fault(prepared, first) is None:
+        return None
+    if isinstance(first.decision, GiveUp):
+        return for_larger(first.decision.reason)
+    return for_size(prepared.min_memory_bytes)
+
+
+def _fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
+    # A device that never told its memory may hold anything.
+    sizes = [room.size_bytes or prepared.min_memory_bytes for room in first.known]
+    if sizes and max(sizes) < prepared.min_memory_bytes:
+        room = max(first.known, key=lambda room: room.size_bytes)
+        there = f"the largest, {room.name} ({room.device_id}), has {in_mb(room.size_bytes)}"
+        wanted = in_mb(prepared.min_memory_bytes)
+        return Fault("device.min_memory_mb", f"no device has {wanted}: {there}. Ask for less, {_OR_WAIT}")
+    if not isinstance(first.decision, GiveUp):
+        return None
+    reason = f"no device can hold this job. {first.decision.reason}"
+    freely = planner.first_plan(prepared.asked, Policy(), first.law, first.capacity, bfloat16=first.bfloat16)
+    if isinstance(freely, Decision) and freely.changes:
+        return Fault("policy", f"{reason} With every change allowed it fits: {freely.summary} Allow more, {_OR_WAIT}")
+    return Fault("model", f"{reason} Choose a smaller model, image size or batch size, {_OR_WAIT}")

@@ -1,0 +1,145 @@
+"""Submitting a job: what was asked for is checked, planned, and becomes a row and an event, once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services import idempotency as once
+from services.broker import wake_workers
+from services.clock import utc_now
+from services.domain.jobs.states import State
+from services.domain.plan.plan import Plan
+from services.domain.planner.planner import Decision
+from services.errors import Invalid, LimitReached
+from services.idempotency import Done, Key
+from services.jobs import feasibility, own_config_changes, queries, quota
+from services.jobs.check_request import Prepared, prepare
+from services.planning import plan_job
+from services.settings import Settings
+from services.store import audit, events, idempotency, jobs
+from services.store.engine import Store
+from services.store.models import Job
+from services.users.principal import Principal
+
+__all__ = ["Submitted", "submit", "submit_once"]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    job_id: int
+    body: dict[str, Any]  # the job as it was right after it was accepted
+    replayed: bool
+
+    @property
+    def done(self) -> Done:
+        return Done(self.body, f"/v1/jobs/{self.job_id}", replayed=self.replayed)
+
+
+def submit(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    request: Mapping[str, Any],
+    idempotency_key: str | None = None,
+) -> Submitted:
+    """Accept a job. Raises Invalid, LimitReached, or Conflict where the key was used for another request.
+
+    A job that no known device can hold is Invalid, unless it asks to wait for one.
+
+    With a key, the same request again gives the same answer and no second job.
+    """
+    key = Key.of(principal, idempotency_key, "job", request)
+    return submit_once(store, settings, principal, key, lambda: request)
+
+
+def submit_once(
+    store: Store, settings: Settings, principal: Principal, key: Key | None, ask: Callable[[], Mapping[str, Any]]
+) -> Submitted:
+    """As `submit`, where the key stands for more or less than the request, which is asked for only if it is needed."""
+    replay = _replay(store, key)
+    if replay:
+        return replay
+    request = ask()
+    quota.check_priority(principal, request.get("priority") or 0)
+    offer = _offer(store, settings, prepare(settings, request))
+    try:
+        with store.transaction() as session:
+            job = _create(session, settings, principal, offer)
+            body = {**queries.job_view(session, settings, job), "config_changes": offer.changes}
+            submitted = Submitted(job.id, body, replayed=False)
+            once.keep(session, key, submitted.done, status=202)
+    except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
+        replay = _replay(store, key)
+        if replay is None:
+            raise
+        return replay
+    wake_workers(settings)
+    return submitted
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """How the job would start: all that takes time and needs no write lock."""
+
+    prepared: Prepared
+    plan: Plan
+    planned: dict[str, Any]
+    changes: list[dict[str, Any]]  # in the pipeline.config that came with it
+    awaited: str | None
+
+
+def _offer(store: Store, settings: Settings, prepared: Prepared) -> _Offer:
+    """Raises Invalid where no known device can hold the job, and it does not ask to wait."""
+    asked = prepared.asked
+    with store.reading() as session:
+        first = plan_job.plan_first(session, asked, prepared.policy, prepared.min_memory_bytes, utc_now())
+    fault = feasibility.fault(prepared, first)
+    if fault:
+        raise Invalid([fault])
+    if isinstance(first.decision, Decision):
+        plan, planned = first.decision.plan, plan_job.as_planned(first.decision, first.capacity)
+    else:
+        predicted = plan_job.prediction_values(first.law.predict(asked))
+        plan = asked
+        planned = {"summary": "As asked.", "changes": [], "prediction": predicted, "capacity_bytes": None}
+    changes = own_config_changes.at_submit(settings, prepared, plan, planned["changes"])
+    planned = {**planned, "summary": own_config_changes.told(planned["summary"], changes)}
+    return _Offer(prepared, plan, planned, changes, feasibility.awaited(prepared, first))
+
+
+def _create(session: Session, settings: Settings, principal: Principal, offer: _Offer) -> Job:
+    quota.require_room(session, settings, principal.user_id)
+    now = utc_now()
+    prepared = offer.prepared
+    request, asked = prepared.request, prepared.asked
+    job = Job(
+        owner_id=principal.user_id,
+        name=request.get("name") or f"{asked.model} on {request['dataset']}",
+        notes=request.get("notes") or "",
+        state=State.QUEUED,
+        priority=request.get("priority") or 0,
+        model=asked.model,
+        dataset=request["dataset"],
+        request=dict(request),
+        policy=prepared.policy.to_dict(),
+        base_config=prepared.base_config,
+        asked=asked.to_dict(),
+        plan=offer.plan.to_dict(),
+        planned=offer.planned,
+        reason=offer.awaited,
+        min_memory_bytes=prepared.min_memory_bytes,
+        steps=offer.plan.steps,
+        created_at=now,
+        queued_at=now,
+    )
+    jobs.add(session, job)
+    events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
+    audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
+    return job
+
+
+def _replay(store: Store, key: Key | None) -> Submitted | None:
+    done = once.replay(store, key)
+    return None if done is None else Submitted(int(done.body["id"]), done.body, replayed=True)

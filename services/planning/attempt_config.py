@@ -1,0 +1,81 @@
+"""An attempt's pipeline.config, composed from what the job asked for, its plan and its data."""
+
+from pathlib import Path
+
+from services.datasets.dataset import Dataset
+from services.domain import catalogue, pipeline_config
+from services.domain.pipeline_config import Config
+from services.domain.plan.adjustments import NONE, Adjustments, bounded
+from services.domain.plan.plan import Plan
+from services.domain.tfrecord import DatasetError
+
+__all__ = ["checkpoint_names", "checkpoint_path", "compose", "with_dataset"]
+
+
+def compose(
+    base: Config,
+    plan: Plan,
+    dataset: Dataset,
+    *,
+    checkpoint: str | None = None,
+    host_memory_mb: int,
+    adjustments: Adjustments = NONE,
+    is_own: bool = False,
+) -> Config:
+    """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given.
+
+    `is_own`: the job's owner sent the configuration, so that its word on boxes counts.
+    """
+    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb, adjustments, is_own=is_own)
+    return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
+
+
+def with_dataset(
+    config: Config, dataset: Dataset, host_memory_mb: int, adjustments: Adjustments = NONE, *, is_own: bool = False
+) -> Config:
+    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left, within bounds.
+
+    Raises DatasetError where the model learns from masks and the dataset has none.
+    """
+    model = catalogue.get(pipeline_config.identify(config))
+    if model.needs_masks and not dataset.has_masks:
+        problem = f"{dataset.folder.name!r} has no masks (image/object/mask), which Mask R-CNN needs"
+        raise DatasetError("dataset_refused", f"{problem}: choose a dataset with masks, or a Faster R-CNN model")
+    config = pipeline_config.set_data(
+        config,
+        train_files=[str(file) for file in dataset.train_files],
+        eval_files=[str(file) for file in dataset.validation_files],
+        label_map=str(dataset.label_map),
+        num_classes=dataset.num_classes,
+        masks=dataset.has_masks,
+    )
+    own = pipeline_config.own_boxes(config) if is_own else None
+    sizes = pipeline_config.size_input_readers(
+        records=dataset.records,
+        record_bytes=dataset.record_bytes,
+        files=len(dataset.train_files),
+        host_memory_mb=host_memory_mb,
+        image_size=pipeline_config.image_size(config),
+        masks=model.needs_masks,
+        batch=config.train_config.batch_size,
+        most_boxes=dataset.most_boxes,
+        own_boxes=own,
+    )
+    evaluated = pipeline_config.evaluated_boxes(dataset.most_boxes, own, masks=model.needs_masks)
+    return pipeline_config.set_input_readers(config, bounded(sizes, adjustments), evaluated)
+
+
+def checkpoint_names(root: Path) -> list[str]:
+    folders = sorted(folder.name for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
+    return [name for name in folders if not name.startswith(".")]
+
+
+def checkpoint_path(root: Path, name: str) -> Path | None:
+    """The newest checkpoint in the folder `name` below `root`, as TensorFlow names it (without .index)."""
+    if not name or Path(name).name != name or name.startswith("."):
+        return None
+    try:
+        indexes = sorted((root / name).glob("*.index"), key=lambda file: file.stat().st_mtime)
+    except (OSError, ValueError):  # too long for a name, or with a NUL: there is no such folder
+        return None
+    return indexes[-1].with_suffix("") if indexes else None

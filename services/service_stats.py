@@ -1,0 +1,109 @@
+"""The service in numbers, for those who watch it: read from the database, the same from every process."""
+
+import datetime
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from services.clock import utc_now
+from services.devices import history
+from services.domain.jobs.states import State
+from services.domain.memory.law import prediction_error
+from services.domain.memory.shares import Use
+from services.planning import plan_job
+from services.store import listing, service_stats, webhooks
+from services.store.engine import Store
+from services.store.models import Attempt, Device
+
+__all__ = ["DeviceFigures", "Ended", "Figures", "read"]
+
+_UNSETTLED = datetime.timedelta(hours=1)
+_PREDICTIONS = 300  # the newest attempts, of which most complete
+
+
+@dataclass(frozen=True)
+class DeviceFigures:
+    id: str
+    kind: str
+    total_bytes: int
+    use: Use
+    utilisation: int | None
+    temperature: int | None
+    is_usable: bool  # its host has reported it lately, and nothing is wrong with it
+    is_leased: bool
+
+
+@dataclass(frozen=True)
+class Figures:
+    jobs: dict[str, int]  # by state
+    attempts: dict[str, int]  # that have ended, by diagnosis
+    oldest_wait_s: float  # since the job that waits longest was queued; 0: nobody waits
+    prediction_errors: Sequence[float]  # (predicted - measured) / measured, of the newest attempts that completed
+    devices: Sequence[DeviceFigures]
+    deliveries: int  # to webhooks, that wait or are tried again
+
+
+class Ended:
+    """How many jobs and attempts have ended, each counted once: what has ended stays as it is.
+
+    Only the last hour is counted anew each time: a transaction may be slow to commit, and another host's clock be late.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: datetime.datetime | None = None
+        self._jobs: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()
+
+    def count(self, session: Session, now: datetime.datetime) -> tuple[Counter[str], Counter[str]]:
+        """Jobs by state, attempts by diagnosis."""
+        until = now - _UNSETTLED
+        with self._lock:
+            if self._until is None or until > self._until:
+                jobs = service_stats.jobs_ended(session, self._until, until)
+                attempts = service_stats.attempts_ended(session, self._until, until)
+                # Together: where a query fails, none of it has been counted.
+                self._jobs, self._attempts, self._until = self._jobs + jobs, self._attempts + attempts, until
+            return (
+                self._jobs + service_stats.jobs_ended(session, self._until, None),
+                self._attempts + service_stats.attempts_ended(session, self._until, None),
+            )
+
+
+def read(store: Store, ended: Ended) -> Figures:
+    now = utc_now()
+    present_since = now - datetime.timedelta(seconds=plan_job.PRESENT_S)
+    with store.reading() as session:
+        oldest = service_stats.oldest_queued(session)
+        errors = [prediction_error(*row) for row in service_stats.predictions(session, _PREDICTIONS)]
+        jobs, attempts = ended.count(session, now)
+        return Figures(
+            jobs={**dict.fromkeys(map(str, State), 0), **listing.count_active(session), **jobs},
+            attempts=dict(attempts),
+            oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
+            prediction_errors=[error for error in errors if error is not None],
+            devices=[
+                _device(session, device, holding.attempt if holding else None, present_since)
+                for device, holding in listing.devices(session)
+            ],
+            deliveries=webhooks.count_waiting(session),
+        )
+
+
+def _device(
+    session: Session, device: Device, attempt: Attempt | None, present_since: datetime.datetime
+) -> DeviceFigures:
+    job_id, number = (None, None) if attempt is None else (attempt.job_id, attempt.number)
+    return DeviceFigures(
+        device.id,
+        device.kind,
+        device.total_bytes,
+        history.use_now(session, device, job_id, number),
+        device.utilisation,
+        device.temperature,
+        is_usable=device.seen_at >= present_since and device.problem is None,
+        is_leased=attempt is not None,
+    )

@@ -1,0 +1,92 @@
+"""How users stand: what each had of the devices, what runs, and what the limits leave. A few small queries, however
+many jobs there are."""
+
+import datetime
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from services.domain.jobs import fair_share
+from services.domain.jobs.fair_share import Share
+from services.domain.jobs.limits import Limits, hold
+from services.settings import Settings
+from services.store import device_use
+from services.store.models import Lease
+
+__all__ = ["Standing", "charge", "default_limits", "may_start", "of_everybody", "of_user", "shares"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    name: str
+    limits: Limits  # with the settings' defaults
+    running: int
+    week_s: float
+    lately_s: float
+    is_disabled: bool = False
+
+    @property
+    def hold(self) -> str | None:
+        """Why none of the user's jobs may start now; None where one may."""
+        return hold(self.name, self.limits, self.running, self.week_s, is_disabled=self.is_disabled)
+
+    @property
+    def share(self) -> Share:
+        if self.hold is not None:
+            return Share(self.lately_s, 0)
+        most = self.limits.max_running
+        return Share(self.lately_s, None if most is None else most - self.running)
+
+
+def default_limits(settings: Settings) -> Limits:
+    return Limits(settings.max_queued, settings.max_running, settings.device_hours_week)
+
+
+def of_everybody(session: Session, settings: Settings, now: datetime.datetime) -> dict[int, Standing]:
+    return _standings(session, settings, now, None)
+
+
+def of_user(session: Session, settings: Settings, now: datetime.datetime, user_id: int) -> Standing:
+    return _standings(session, settings, now, user_id)[user_id]
+
+
+def shares(standings: Mapping[int, Standing]) -> dict[int, Share]:
+    return {user_id: standing.share for user_id, standing in standings.items()}
+
+
+def may_start(session: Session, settings: Settings, now: datetime.datetime, user_id: int, known: Standing) -> bool:
+    """May a job of this user start, for sure? Where there is a limit, workers of other hosts are waited for."""
+    if known.limits.max_running is None:
+        return known.hold is None
+    device_use.lock_user(session, user_id)
+    return of_user(session, settings, now, user_id).hold is None
+
+
+def charge(session: Session, user_id: int, lease: Lease, until: datetime.datetime) -> None:
+    """A device that is given back was this user's until now: to be called once, where its lease ends."""
+    device_use.add(session, user_id, fair_share.by_day(lease.created_at, until))
+
+
+def _standings(
+    session: Session, settings: Settings, now: datetime.datetime, user_id: int | None
+) -> dict[int, Standing]:
+    used: defaultdict[int, dict[int, float]] = defaultdict(dict)
+    for user, day, seconds in device_use.since(session, fair_share.week_begins(now), user_id):
+        used[user][day] = seconds
+    running: defaultdict[int, list[datetime.datetime]] = defaultdict(list)
+    for user, since in device_use.running(session, user_id):
+        running[user].append(since)
+    defaults = default_limits(settings)
+    return {
+        user.id: Standing(
+            user.name,
+            Limits(user.max_queued, user.max_running, user.device_hours_week).over(defaults),
+            len(running[user.id]),
+            fair_share.in_week(used[user.id], running[user.id], now),
+            fair_share.lately(used[user.id], running[user.id], now),
+            user.is_disabled,
+        )
+        for user in device_use.users(session, user_id)
+    }

@@ -1,0 +1,200 @@
+"""Webhooks: where users want to be told of what becomes of their jobs."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy.orm import Session
+
+from services import idempotency
+from services.clock import utc_now
+from services.domain.webhooks.public_addresses import is_public
+from services.domain.webhooks.signing import new_secret
+from services.errors import Conflict, Fault, Invalid, NotFound, TooMany
+from services.idempotency import Done, Key
+from services.jobs.views import stamp
+from services.settings import Settings
+from services.store import audit, webhooks
+from services.store.device_use import lock_user
+from services.store.engine import Store
+from services.store.models import Delivery, Webhook
+from services.users.principal import Principal, Scope
+from services.webhooks import outbox
+from services.webhooks.outbox import Kind
+
+__all__ = ["create", "every", "list_deliveries", "remove", "show", "test", "update"]
+
+_MOST = 20  # a user
+
+
+def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
+    """One's own."""
+    principal.require(Scope.READ)
+    with store.reading() as session:
+        return [_view(webhook) for webhook in webhooks.of_user(session, principal.user_id)]
+
+
+def show(store: Store, principal: Principal, webhook_id: int) -> dict[str, Any]:
+    with store.reading() as session:
+        return _view(_own(webhooks.get(session, webhook_id), principal, webhook_id))
+
+
+def create(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    url: str,
+    kinds: Sequence[str],
+    idempotency_key: str | None = None,
+) -> Done:
+    """The webhook, and the secret that signs what is sent to it: shown this once. Raises Invalid, TooMany."""
+    principal.require(Scope.SUBMIT)
+    _check_url(settings, url)
+    key = Key.of(principal, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
+    return idempotency.do(store, key, lambda session: _create(session, principal, url, kinds))
+
+
+def _create(session: Session, principal: Principal, url: str, kinds: Sequence[str]) -> Done:
+    now, secret = utc_now(), new_secret()
+    lock_user(session, principal.user_id)
+    if webhooks.count(session, principal.user_id) >= _MOST:
+        raise TooMany(f"you already have {_MOST} of {_MOST} webhooks: delete one first")
+    webhook = webhooks.add(
+        session,
+        Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),
+    )
+    audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, host=_host(url))
+    return Done(_view(webhook), f"/v1/webhooks/{webhook.id}", secret)
+
+
+def update(
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    webhook_id: int,
+    changes: Mapping[str, Any],
+    version: int | None,
+) -> None:
+    """Change `url`, `kinds` or `disabled`. Raises NotFound, Invalid, Conflict("version_mismatch")."""
+    principal.require(Scope.SUBMIT)
+    if "url" in changes:
+        _check_url(settings, changes["url"])
+    now = utc_now()
+    with store.transaction() as session:
+        webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+        _check_version(webhook, version)
+        if "url" in changes:
+            webhook.url = changes["url"]
+        if "kinds" in changes:
+            webhook.kinds = sorted(set(changes["kinds"]))
+        if "disabled" in changes:
+            webhook.disabled_at = now if changes["disabled"] else None
+            webhook.disabled_reason = "by its owner" if changes["disabled"] else None
+        if not changes.get("disabled"):
+            webhook.failing_since = None
+        webhook.version += 1
+        said = {name: value for name, value in changes.items() if name != "url"}
+        if "url" in changes:
+            said["host"] = _host(changes["url"])
+        audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **said)
+
+
+def remove(store: Store, principal: Principal, webhook_id: int, version: int | None = None) -> None:
+    """With all that was to be sent to it. Raises NotFound, Conflict("version_mismatch")."""
+    principal.require(Scope.SUBMIT)
+    with store.transaction() as session:
+        webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+        _check_version(webhook, version)
+        webhooks.remove(session, webhook)
+        audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
+
+
+def test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Done:
+    """Have a message sent that says nothing."""
+    principal.require(Scope.SUBMIT)
+    key = Key.of(principal, idempotency_key, "webhook test", {"webhook": webhook_id})
+    return idempotency.do(store, key, lambda session: _test(session, principal, webhook_id))
+
+
+def _test(session: Session, principal: Principal, webhook_id: int) -> Done:
+    webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
+    if webhook.disabled_at is not None:
+        raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
+    now, data = utc_now(), {"message": f"a test, asked for by {principal.name}"}
+    delivery = outbox.write_message(session, webhook, Kind.TEST, now, data)
+    audit.add(session, principal.user_id, "webhook.test", f"webhook {webhook_id}", now)
+    return Done(_delivery_view(delivery), f"/v1/webhooks/{webhook_id}/deliveries")
+
+
+def list_deliveries(store: Store, principal: Principal, webhook_id: int, limit: int) -> list[dict[str, Any]]:
+    with store.reading() as session:
+        webhook = _own(webhooks.get(session, webhook_id), principal, webhook_id)
+        return [_delivery_view(delivery) for delivery in webhooks.deliveries(session, webhook.id, limit)]
+
+
+def _own(webhook: Webhook | None, principal: Principal, webhook_id: int) -> Webhook:
+    if webhook is None or not (webhook.user_id == principal.user_id or principal.is_admin):
+        raise NotFound(f"there is no webhook {webhook_id}")
+    return webhook
+
+
+def _check_version(webhook: Webhook, version: int | None) -> None:
+    if version is not None and webhook.version != version:
+        raise Conflict("version_mismatch", f"the webhook is at version {webhook.version} now; read it again")
+
+
+def _check_url(settings: Settings, url: str) -> None:
+    """What a name leads to is looked up whenever something is sent; an address in numbers can be refused now."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise Invalid([Fault("url", "is not a valid address")]) from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise Invalid([Fault("url", "must begin with https:// or http://")])
+    if parts.username is not None or parts.password is not None:
+        raise Invalid([Fault("url", "must not contain a user or password: messages are signed instead")])
+    if not settings.webhook_private and _is_number(host) and not is_public(host):
+        raise Invalid([Fault("url", "is a private address; DOWNSHIFT_WEBHOOK_PRIVATE=on allows them")])
+
+
+def _host(url: str) -> str:
+    """What of an address may be written down for good: the rest of it is a secret with many receivers."""
+    return urlsplit(url).netloc
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _view(webhook: Webhook) -> dict[str, Any]:
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "kinds": webhook.kinds,
+        "created_at": stamp(webhook.created_at),
+        "failing_since": stamp(webhook.failing_since),
+        "disabled_at": stamp(webhook.disabled_at),
+        "disabled_reason": webhook.disabled_reason,
+        "version": webhook.version,
+    }
+
+
+def _delivery_view(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "id": delivery.id,
+        "message_id": delivery.message_id,
+        "kind": delivery.kind,
+        "job": delivery.job_id,
+        "created_at": stamp(delivery.created_at),
+        "tries": delivery.tries,
+        "next_at": stamp(delivery.next_at),
+        "sent_at": stamp(delivery.sent_at),
+        "status": delivery.status,
+        "error": delivery.error,
+    }

@@ -1,0 +1,472 @@
+"""The end of an attempt: what becomes of its job, once, whoever tells of it."""
+
+import json
+import math
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.attempts import finish as conclusion
+from services.attempts import ingest
+from services.attempts.finish import Concluded, Left
+from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
+from services.domain.diagnosis.ending import Diagnosis, Ending
+from services.domain.jobs.states import FINAL, State, Stop
+from services.jobs import actions
+from services.scheduling.claim import Claim
+from services.store.models import Job
+from tests.support.desk import GB, MB, Desk, Events
+
+
+@pytest.fixture
+def running(desk: Desk) -> Claim:
+    desk.slots(4000)
+    return desk.claimed()
+
+
+def left(diagnosis: Diagnosis, message: str = "it ended", exit_status: int | None = -9) -> Left:
+    return Left(exit_status, None, Ending(diagnosis, message, None))
+
+
+def again(desk: Desk) -> Claim:
+    claim = desk.claim()
+    assert claim is not None
+    return claim
+
+
+def train(desk: Desk, claim: Claim, *steps: int, peak: int = 100 * MB) -> None:
+    events = Events(desk.folder(claim))
+    for step in steps:
+        events.step(step, peak=peak)
+    ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+
+
+def values(job: Job) -> dict[str, Any]:
+    return {column.name: getattr(job, column.name) for column in Job.__table__.columns}
+
+
+# Each end has one consequence
+
+FOLLOWS = {
+    Diagnosis.COMPLETED: (State.SUCCEEDED, State.SUCCEEDED, State.SUCCEEDED),
+    Diagnosis.INTERRUPTED: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.TOO_LARGE: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.NEIGHBOUR: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.FRAGMENTATION: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.LEAK: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.SPIKE: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.HOST: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.DISK: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.BUG: (State.FAILED, State.CANCELLED, State.FAILED),
+    Diagnosis.UNKNOWN_KILL: (State.QUEUED, State.CANCELLED, State.PAUSED),
+}
+
+
+@pytest.mark.parametrize("diagnosis", Diagnosis)
+def test_each_diagnosis_leads_to_its_state_with_or_without_a_wish_to_stop(desk: Desk, diagnosis: Diagnosis) -> None:
+    desk.slots(4000)
+    for stop, expected in zip((None, Stop.CANCEL, Stop.PAUSE), FOLLOWS[diagnosis], strict=True):
+        claim = desk.claimed()
+        if stop:
+            desk.change(Job, claim.job_id, stop=stop)
+        concluded = desk.conclude(claim, left(diagnosis))
+        job, attempt = desk.job(claim.job_id), desk.attempt(claim)
+        assert concluded is not None
+        assert concluded.state == job.state == expected
+        assert (attempt.diagnosis, attempt.message) == (diagnosis, "it ended")
+        assert attempt.ended_at is not None
+        assert attempt.followed_by
+        assert desk.leases() == []
+        assert job.stop is None
+        assert (job.finished_at is not None) == (job.state in FINAL)
+        assert desk.events(claim.job_id, "state")[-1]["state"] == expected
+        assert desk.events(claim.job_id, "ended") == [
+            {"diagnosis": diagnosis, "message": "it ended", "followed_by": attempt.followed_by}
+        ]
+        if expected == State.FAILED:
+            assert job.reason == "it ended"
+        if job.state not in FINAL:
+            actions.cancel(desk.store, desk.owner, claim.job_id)
+
+
+def test_success_needs_a_status_and_an_outcome_that_agree(desk: Desk) -> None:
+    desk.slots(4000)
+    done = Outcome(reason=Reason.COMPLETED, message="done", step=10)
+    for status, outcome, expected in [
+        (0, done, State.SUCCEEDED),
+        (None, done, State.QUEUED),
+        (-9, done, State.QUEUED),
+        (1, done, State.FAILED),
+        (0, None, State.FAILED),
+    ]:
+        claim = desk.claimed()
+        desk.conclude(claim, desk.left(claim, status, outcome))
+        assert desk.job(claim.job_id).state == expected, status
+        if expected == State.QUEUED:
+            actions.cancel(desk.store, desk.owner, claim.job_id)
+
+
+def test_a_finished_job_is_at_its_last_step_and_keeps_what_the_trainer_said(desk: Desk, running: Claim) -> None:
+    desk.end(running, Reason.COMPLETED, step=10, saved_step=10, metrics={"mAP": 0.5}, export="export")
+    job, attempt = desk.job(running.job_id), desk.attempt(running)
+    assert (job.step, job.steps, job.reason) == (10, 10, None)
+    assert (attempt.saved_step, attempt.exit_status, attempt.reason) == (10, 0, "completed")
+    assert attempt.outcome["metrics"] == {"mAP": 0.5}
+
+
+def test_an_outcome_that_no_database_keeps_does_not_hold_the_end_up(desk: Desk, running: Claim) -> None:
+    """A metric that is NaN is an everyday thing; the rest is what other people's code may write."""
+    allocator = AllocatorStats(limit=10**30, in_use=10**30, peak=10**30, evaluation_peak=-5)
+    said = Outcome(
+        reason=Reason.COMPLETED,
+        message="fine\0\ud800",
+        step=10**30,
+        saved_step=2**63,
+        allocator=allocator,
+        metrics={"nan": math.nan, "in\0f": math.inf},
+        host_peak_bytes=10**30,
+    )
+    train(desk, running, 1)
+    desk.conclude(running, desk.left(running, 0, said))
+    assert desk.job(running.job_id).state == State.SUCCEEDED
+    attempt = desk.attempt(running)
+    assert attempt.outcome["metrics"] == {"nan": None, "inf": None}
+    assert attempt.message == "fine?"
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff\xfe", b"{}", b"[" * 100_000, b'{"reason": "made up"}'])
+def test_an_outcome_that_cannot_be_read_is_none(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "outcome.json").write_bytes(text)
+    assert conclusion.read_left(tmp_path, 0).outcome is None
+    assert conclusion.read_left(tmp_path, 0).ending.diagnosis is Diagnosis.BUG
+
+
+def test_an_outcome_of_another_version_is_read(tmp_path: Path) -> None:
+    said = {"reason": "completed", "message": "done", "of_a_later_version": {"a": 1}}
+    (tmp_path / "outcome.json").write_text(json.dumps(said))
+    assert conclusion.read_left(tmp_path, 0).ending.diagnosis is Diagnosis.COMPLETED
+
+
+def test_pipes_in_place_of_files_hold_nobody_up(tmp_path: Path) -> None:
+    for name in ("outcome.json", "train.log", "events.jsonl", "attempt.json"):
+        os.mkfifo(tmp_path / name)
+    assert conclusion.read_left(tmp_path, 1).ending.diagnosis is Diagnosis.BUG
+    assert ingest._read_from(tmp_path / "events.jsonl", 0) == b""
+
+
+def test_a_log_of_any_length_is_read_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_bytes(b"\xff" * 2**20 + b"\nOOM when allocating tensor\n")
+    assert conclusion.read_left(tmp_path, 1).ending.diagnosis is Diagnosis.TOO_LARGE
+    (tmp_path / "train.log").write_bytes(b"OOM when allocating tensor\n" + b"x\n" * 2**20)
+    assert conclusion.read_left(tmp_path, 1).ending.diagnosis is Diagnosis.TOO_LARGE
+
+
+# Once
+
+
+def test_a_stale_token_changes_nothing(desk: Desk, running: Claim) -> None:
+    before = values(desk.job(running.job_id))
+    for stranger in ("", "somebody else's"):
+        assert conclusion.conclude(desk.store, running.job_id, 1, stranger, left(Diagnosis.COMPLETED)) is None
+    assert conclusion.conclude(desk.store, running.job_id, 2, running.token, left(Diagnosis.COMPLETED)) is None
+    assert conclusion.conclude(desk.store, 999, 1, running.token, left(Diagnosis.COMPLETED)) is None
+    assert values(desk.job(running.job_id)) == before
+    assert desk.attempt(running).ended_at is None
+    assert len(desk.leases()) == 1
+
+
+def test_whoever_comes_second_changes_nothing(desk: Desk, running: Claim) -> None:
+    """The reaper against the finisher, one after the other."""
+    assert desk.conclude(running, left(Diagnosis.COMPLETED)) is not None
+    kept = desk.attempt(running)
+    assert desk.conclude(running, left(Diagnosis.UNKNOWN_KILL)) is None
+    assert desk.job(running.job_id).state == State.SUCCEEDED
+    assert desk.attempt(running).diagnosis == kept.diagnosis == "completed"
+    assert len(desk.events(running.job_id, "ended")) == 1
+
+
+def test_the_reaper_and_the_finisher_at_the_same_moment_conclude_once(desk: Desk) -> None:
+    desk.slots(4000)
+    for _ in range(5):
+        claim = desk.claimed()
+        results: list[Concluded | None] = []
+        gate = threading.Barrier(4)
+
+        def finish(diagnosis: Diagnosis, claim: Claim, gate: threading.Barrier, results: list[Any]) -> None:
+            gate.wait()
+            results.append(desk.conclude(claim, left(diagnosis)))
+
+        ends = [Diagnosis.COMPLETED, Diagnosis.BUG, Diagnosis.COMPLETED, Diagnosis.BUG]
+        threads = [threading.Thread(target=finish, args=[end, claim, gate, results]) for end in ends]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(result is not None for result in results) == 1
+        assert len(desk.events(claim.job_id, "ended")) == 1
+        won = next(result for result in results if result is not None)
+        assert desk.job(claim.job_id).state == won.state
+
+
+def test_an_earlier_supervisor_cannot_end_the_next_attempt(desk: Desk, running: Claim) -> None:
+    desk.conclude(running, left(Diagnosis.INTERRUPTED))
+    second = again(desk)
+    assert desk.conclude(running, left(Diagnosis.COMPLETED)) is None
+    assert conclusion.conclude(desk.store, running.job_id, 1, second.token, left(Diagnosis.COMPLETED)) is None
+    assert desk.job(running.job_id).state == State.RUNNING
+    assert desk.conclude(second, left(Diagnosis.COMPLETED)) is not None
+
+
+# Wishes to stop
+
+
+@pytest.mark.parametrize("wish", [actions.cancel, actions.pause])
+def test_a_job_that_completes_as_it_is_told_to_stop_has_succeeded(desk: Desk, running: Claim, wish: Any) -> None:
+    wish(desk.store, desk.owner, running.job_id)
+    desk.end(running, Reason.COMPLETED)
+    assert desk.job(running.job_id).state == State.SUCCEEDED
+
+
+def test_a_job_that_is_paused_and_runs_out_is_paused_with_its_smaller_plan(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    actions.pause(desk.store, desk.owner, claim.job_id)
+    desk.ran_out(claim, in_use=1000 * MB)
+    job = desk.job(claim.job_id)
+    assert job.state == State.PAUSED
+    assert job.plan["micro_batch"] < 8
+    assert job.planned["changes"]
+    actions.resume(desk.store, desk.settings, desk.owner, claim.job_id)
+    assert again(desk).plan.micro_batch == job.plan["micro_batch"]
+
+
+def test_pausing_a_trainer_that_must_be_killed_may_be_done_twice(desk: Desk, running: Claim) -> None:
+    """It was we who killed it: that is not the second of its unknown kills."""
+    for _ in range(3):
+        actions.pause(desk.store, desk.owner, running.job_id)
+        killed = conclusion.read_left(desk.folder(running), -9, "paused, and the trainer did not stop by itself")
+        desk.conclude(running, killed)
+        assert desk.job(running.job_id).state == State.PAUSED
+        assert "did not stop by itself" in (desk.attempt(running).message or "")
+        actions.resume(desk.store, desk.settings, desk.owner, running.job_id)
+        running = again(desk)
+
+
+def test_a_hang_is_tried_again_once(desk: Desk, running: Claim) -> None:
+    for state in (State.QUEUED, State.FAILED):
+        desk.conclude(running, conclusion.read_left(desk.folder(running), -9, "the trainer reported nothing"))
+        job = desk.job(running.job_id)
+        assert job.state == state
+        if state == State.QUEUED:
+            running = again(desk)
+    assert job.reason == "the trainer reported nothing (killed for the second time without a new checkpoint in between)"
+
+
+# How often
+
+
+def test_what_may_help_once_fails_the_second_time_with_its_reason(desk: Desk, running: Claim) -> None:
+    desk.conclude(running, left(Diagnosis.UNKNOWN_KILL, "killed"))
+    desk.conclude(again(desk), left(Diagnosis.UNKNOWN_KILL, "killed"))
+    job = desk.job(running.job_id)
+    why = "killed (killed for the second time without a new checkpoint in between)"
+    assert (job.state, job.attempts, job.reason) == (State.FAILED, 2, why)
+
+
+def test_a_kill_after_a_new_checkpoint_is_none_of_those_that_count(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed(train={"steps": 1000, "batch_size": 8}, policy={"max_attempts": 2})
+    for saved in (115, 417, 600):
+        events = Events(desk.folder(claim))
+        events.write("checkpoint", step=saved)
+        ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+        desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
+        assert desk.job(claim.job_id).state == State.QUEUED
+        claim = again(desk)
+    desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))  # before it saved anything new
+    claim = again(desk)
+    # A checkpoint of what was there already is no new one.
+    Events(desk.folder(claim)).write("checkpoint", step=600)
+    ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
+    assert desk.job(claim.job_id).state == State.FAILED
+
+
+@pytest.mark.parametrize("diagnosis", [Diagnosis.UNKNOWN_KILL, Diagnosis.HOST, Diagnosis.LEAK, Diagnosis.SPIKE])
+def test_no_more_attempts_than_the_policy_allows(desk: Desk, diagnosis: Diagnosis) -> None:
+    desk.slots(4000)
+    claim = desk.claimed(policy={"max_attempts": 1})
+    desk.conclude(claim, left(diagnosis))
+    job = desk.job(claim.job_id)
+    assert (job.state, job.attempts) == (State.FAILED, 1)
+    assert "used all 1 attempts that the policy allows" in (job.reason or "")
+
+
+def test_attempts_that_run_out_are_counted_and_named(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False, "max_attempts": 2})
+    desk.ran_out(claim, in_use=1000 * MB)
+    second = again(desk)
+    desk.ran_out(second, in_use=1000 * MB)
+    job = desk.job(claim.job_id)
+    assert (job.state, job.attempts) == (State.FAILED, 2)
+    assert "All 2 attempts that the policy allows are used" in (job.reason or "")
+
+
+def test_what_the_host_does_to_an_attempt_is_not_held_against_the_job(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed(policy={"max_attempts": 2})
+    for step in range(1, 8):
+        train(desk, claim, step)
+        desk.conclude(claim, left(Diagnosis.INTERRUPTED))
+        assert desk.job(claim.job_id).state == State.QUEUED
+        claim = again(desk)
+    desk.conclude(claim, left(Diagnosis.DISK))
+    assert desk.job(claim.job_id).state == State.QUEUED
+
+
+def test_an_attempt_that_never_gets_to_a_step_is_not_started_for_ever(desk: Desk, running: Claim) -> None:
+    """A supervisor that cannot start, a daemon that ends every trainer: there must be an end with a reason."""
+    for _ in range(4):
+        desk.conclude(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
+        assert desk.job(running.job_id).state == State.QUEUED
+        running = again(desk)
+    desk.conclude(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
+    job = desk.job(running.job_id)
+    assert job.state == State.FAILED
+    assert job.reason == "the worker was lost before training began (stopped 5 times in a row before the first step)"
+
+
+def test_the_same_plan_again_is_shown_without_the_last_ones_changes(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    desk.ran_out(claim, in_use=1000 * MB)
+    second = again(desk)
+    assert desk.attempt(second).planned["changes"]
+    desk.conclude(second, left(Diagnosis.INTERRUPTED))
+    third = again(desk)
+    assert third.plan == second.plan
+    assert desk.attempt(third).planned["changes"] == []
+    assert desk.attempt(third).planned["summary"] == "the same plan again, from the start"
+
+
+def test_a_job_that_goes_on_is_as_far_as_its_checkpoint_and_says_so(desk: Desk) -> None:
+    desk.slots(4000)
+    claim = desk.claimed()
+    train(desk, claim, 7)
+    desk.conclude(claim, left(Diagnosis.INTERRUPTED))
+    assert (desk.job(claim.job_id).step, desk.attempt(claim).step) == (0, 7)
+    assert desk.attempt(claim).followed_by == "the same plan again, from the start"
+
+    second = again(desk)
+    train(desk, second, 5)
+    Events(desk.folder(second)).write("checkpoint", step=5)
+    train(desk, second, 8)
+    desk.conclude(second, left(Diagnosis.INTERRUPTED))
+    assert desk.job(claim.job_id).step == 5
+    assert desk.attempt(second).followed_by == "the same plan again, from its checkpoint at step 5"
+
+    third = again(desk)
+    desk.conclude(third, left(Diagnosis.NEIGHBOUR))  # before it had resumed
+    assert desk.job(claim.job_id).step == 5
+    assert "from its checkpoint at step 5 after 30 s" in (desk.attempt(third).followed_by or "")
+
+
+# Measurements
+
+
+def test_an_attempt_that_trained_is_a_measurement(desk: Desk, running: Claim) -> None:
+    train(desk, running, 1, 2, peak=700 * MB)
+    allocator = AllocatorStats(limit=4000 * MB, in_use=500 * MB, peak=800 * MB, evaluation_peak=900 * MB)
+    desk.end(running, Reason.COMPLETED, step=10, allocator=allocator, host_peak_bytes=GB)
+    [row] = desk.measurements()
+    assert (row.peak_bytes, row.evaluation_peak_bytes, row.host_peak_bytes) == (800 * MB, 900 * MB, GB)
+    assert row.complete
+    assert (row.model, row.micro_batch, row.accumulation, row.height, row.width) == ("efficientdet_d0", 8, 1, 256, 256)
+    assert (row.device_kind, row.precision) == ("cpu", "float32")
+
+
+@pytest.mark.parametrize(
+    ("step", "runs", "is_brief"),
+    [(9, 9, True), (10, 10, False), (509, 9, True), (5, 20, False), (9, None, True), (10, None, False)],
+)
+def test_one_of_few_steps_says_so(desk: Desk, running: Claim, step: int, runs: int | None, is_brief: bool) -> None:
+    """Of those of this attempt, wherever it went on from, and in micro-batches."""
+    train(desk, running, 1, peak=700 * MB)
+    desk.end(running, Reason.STOPPED, step=step, runs=runs, allocator=AllocatorStats(peak=800 * MB))
+    assert [row.brief for row in desk.measurements()] == [is_brief]
+
+
+def test_one_that_died_without_a_word_is_brief_by_the_steps_that_were_seen(desk: Desk, running: Claim) -> None:
+    train(desk, running, 1, 2, peak=700 * MB)
+    desk.conclude(running, desk.left(running, -9))
+    assert [row.brief for row in desk.measurements()] == [True]
+
+
+def test_one_that_ran_out_is_a_lower_bound_above_what_there_was(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    desk.ran_out(claim, in_use=900 * MB, requested=300 * MB)
+    [row] = desk.measurements()
+    assert (row.peak_bytes, row.evaluation_peak_bytes, row.complete) == (1200 * MB, None, False)
+    assert not row.brief, "a bound is one however early it was met"
+
+
+def test_one_that_died_of_it_without_a_word_needed_more_than_there_was(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    desk.conclude(claim, desk.left(claim, -6, log="OOM when allocating tensor"))
+    [row] = desk.measurements()
+    assert row.peak_bytes == 1000 * MB + 1
+
+
+def test_one_that_ran_out_evaluating_says_so_and_keeps_what_training_took(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    train(desk, claim, 1, 2, peak=600 * MB)
+    Events(desk.folder(claim)).write("phase", phase="evaluating", step=2)
+    ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    allocator = AllocatorStats(limit=1000 * MB, in_use=900 * MB, peak=600 * MB, requested=200 * MB)
+    desk.end(claim, Reason.DEVICE_MEMORY, allocator=allocator, step=2)
+    [row] = desk.measurements()
+    assert (row.peak_bytes, row.evaluation_peak_bytes, row.complete) == (600 * MB, 1100 * MB, False)
+
+
+def test_one_that_ran_out_training_after_an_evaluation_did_not_run_out_evaluating(desk: Desk) -> None:
+    desk.slots(1000)
+    claim = desk.claimed(policy={"plan_ahead": False})
+    train(desk, claim, 1, 2, peak=600 * MB)
+    allocator = AllocatorStats(limit=1000 * MB, in_use=950 * MB, peak=950 * MB, evaluation_peak=700 * MB, requested=MB)
+    desk.end(claim, Reason.DEVICE_MEMORY, allocator=allocator, step=2)
+    [row] = desk.measurements()
+    assert (row.peak_bytes, row.evaluation_peak_bytes, row.complete) == (1000 * MB + 1, None, False)
+
+
+def test_one_that_never_trained_a_step_is_none(desk: Desk, running: Claim) -> None:
+    """Resumed at step 500 and stopped while it was traced: what it held by then is not what training takes."""
+    Events(desk.folder(running)).write("phase", phase="training", step=500, resumed=True)
+    ingest.ingest(desk.store, running.job_id, running.attempt, running.token, desk.folder(running))
+    desk.end(running, Reason.STOPPED, step=500, allocator=AllocatorStats(in_use=MB, peak=50 * MB))
+    assert desk.measurements() == []
+
+
+def test_what_is_left_is_what_the_trainer_wrote(desk: Desk, running: Claim) -> None:
+    said = Outcome(reason=Reason.BAD_DATASET, message="record 7 is damaged", step=3)
+    found = desk.left(running, EXIT_CODES[Reason.BAD_DATASET], said)
+    assert (found.outcome, found.ending.message, found.killed) == (said, "record 7 is damaged", False)
+    desk.conclude(running, found)
+    assert desk.job(running.job_id).reason == "record 7 is damaged"
+
+
+def test_another_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, running: Claim) -> None:
+    desk.ran_out(running, 3 * GB)
+    job = desk.job(running.job_id)
+    [told] = desk.events(running.job_id, "replanned")
+    assert told["plan"] == job.plan != job.asked
+    assert told["changes"] == job.planned["changes"]
+    assert all(change["reason"] for change in told["changes"])
+    desk.conclude(again(desk), left(Diagnosis.INTERRUPTED))
+    assert len(desk.events(running.job_id, "replanned")) == 1  # the same plan again is no news

@@ -1,0 +1,381 @@
+"""What a trainer reports becomes rows: each line once, and whatever stands in the file."""
+
+import dataclasses
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from services.attempts import ingest
+from services.scheduling.claim import Claim
+from services.store import training_series as metric_rows
+from services.store.engine import StoreUnavailable
+from services.store.models import Event, Metric
+from services.store.training_series import Value
+from tests.support.desk import GB, MB, Desk, Events
+
+
+@pytest.fixture
+def running(desk: Desk) -> Claim:
+    desk.slots(4000)
+    return desk.claimed()
+
+
+@pytest.fixture
+def events(desk: Desk, running: Claim) -> Events:
+    return Events(desk.folder(running))
+
+
+def take_in(desk: Desk, claim: Claim, token: str | None = None) -> int:
+    return ingest.ingest(desk.store, claim.job_id, claim.attempt, token or claim.token, desk.folder(claim))
+
+
+def metrics(desk: Desk, name: str = "Loss/total_loss") -> dict[int, float]:
+    return {row.step: row.value for row in desk.rows(Metric) if row.name == name}
+
+
+def kinds(desk: Desk, claim: Claim) -> list[str]:
+    return [event.kind for event in desk.rows(Event) if event.attempt == claim.attempt and event.kind != "state"]
+
+
+def test_steps_become_series_and_progress(desk: Desk, running: Claim, events: Events) -> None:
+    events.write("phase", phase="training", step=0, steps=10)
+    events.step(1, loss=2.0, peak=300 * MB)
+    events.step(2, loss=1.5, peak=200 * MB)
+    events.write("checkpoint", step=2)
+    events.write("eval", step=2, metrics={"DetectionBoxes_Precision/mAP": 0.25})
+    events.write("phase", phase="evaluating", step=2)
+    assert take_in(desk, running) == events.path.stat().st_size
+    assert metrics(desk) == {1: 2.0, 2: 1.5}
+    assert metrics(desk, "device_memory_peak") == {1: 300 * MB, 2: 200 * MB}
+    assert metrics(desk, "DetectionBoxes_Precision/mAP") == {2: 0.25}
+    attempt = desk.attempt(running)
+    assert (attempt.step, attempt.saved_step, attempt.phase, attempt.step_s) == (2, 2, "evaluating", 0.5)
+    assert attempt.peak_bytes == 300 * MB
+    assert desk.job(running.job_id).step == 2
+    assert kinds(desk, running) == ["phase", "checkpoint", "eval", "phase"]
+
+
+def test_reading_again_doubles_nothing(desk: Desk, running: Claim, events: Events) -> None:
+    events.write("warning", message="one")
+    events.step(1)
+    assert take_in(desk, running) > 0
+    assert take_in(desk, running) == 0
+    events.step(2)
+    take_in(desk, running)
+    assert kinds(desk, running) == ["warning"]
+    assert list(metrics(desk)) == [1, 2]
+
+
+def test_a_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, events: Events) -> None:
+    line = events.line("warning", message="torn")
+    for cut in (1, len(line) // 2, len(line) - 1):
+        events.path.write_bytes(line[:cut])
+        assert take_in(desk, running) == 0
+    events.path.write_bytes(line)
+    assert take_in(desk, running) == len(line)
+    assert kinds(desk, running) == ["warning"]
+
+
+def test_two_readers_at_once_keep_each_line_once(desk: Desk, running: Claim, events: Events) -> None:
+    """The supervisor and the reaper: whoever comes second finds the position moved."""
+    events.write("warning", message="one")
+    first = ingest._read_from
+
+    def and_meanwhile_another(path: Path, position: int) -> bytes:
+        text = first(path, position)
+        ingest._read_from = first
+        assert take_in(desk, running) > 0
+        return text
+
+    ingest._read_from = and_meanwhile_another
+    assert take_in(desk, running) == 0
+    assert kinds(desk, running) == ["warning"]
+
+
+def test_a_stale_token_writes_nothing(desk: Desk, running: Claim, events: Events) -> None:
+    events.step(1)
+    assert take_in(desk, running, token="somebody else's") == 0
+    assert metrics(desk) == {}
+    assert desk.attempt(running).ingested == 0
+
+
+def test_nothing_reported_yet_is_nothing(desk: Desk, running: Claim) -> None:
+    assert take_in(desk, running) == 0
+
+
+def test_a_file_that_cannot_be_read_is_nothing(desk: Desk, running: Claim, events: Events) -> None:
+    events.path.mkdir()
+    assert take_in(desk, running) == 0
+
+
+GARBAGE: list[bytes] = [
+    b"",
+    b"\0\0\0\0",
+    b"\xff\xfe\x80",
+    b"not json",
+    b"[1, 2]",
+    b"7",
+    b'"text"',
+    b"null",
+    b"{}",
+    b'{"kind": "step"}',
+    b'{"time": 1}',
+    b'{"kind": "step", "time": "noon"}',
+    b'{"kind": "step", "time": NaN}',
+    b'{"kind": "step", "time": 1e30}',
+    b'{"kind": "step", "time": -1e12}',
+    b'{"kind": ["step"], "time": 1}',
+    b'{"kind": "no such kind", "time": 1}',
+    b'{"kind": "' + b"x" * 100 + b'", "time": 1}',
+    b"[" * 100_000,
+    b'{"a":' * 5000,
+    b'{"kind": "step", "time": 1' + b"0" * 5000 + b"}",
+]
+
+
+def test_a_line_that_is_no_event_is_passed_over(desk: Desk, running: Claim, events: Events) -> None:
+    for step, line in enumerate(GARBAGE):
+        events.step(step)
+        events.append(line + b"\n")
+    while take_in(desk, running):
+        pass
+    assert desk.attempt(running).ingested == events.path.stat().st_size
+    assert list(metrics(desk)) == list(range(len(GARBAGE)))
+    [warning] = desk.events(running.job_id, "warning")
+    assert f"ignored {len(GARBAGE) - 1} lines of events.jsonl" in warning["message"]  # an empty one is none
+
+
+ODD: list[Any] = [math.nan, math.inf, -math.inf, 10**30, 10**400, -1, True, None, "7", [1], {"a": 1}, 2**63, 1e308]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_a_value_of_an_odd_kind_stops_nothing(desk: Desk, running: Claim, events: Events, value: Any) -> None:
+    odd = {"losses": {"odd": value}, "device": {"peak": value}, "step_s": value, "learning_rate": value}
+    events.write("step", step=1, **odd)
+    events.write("step", step=value, losses={"odd step": 1.0}, device=value, host=value)
+    events.write("eval", step=1, metrics={"odd": value}, images=value)
+    events.write("checkpoint", step=value)
+    events.write("phase", phase=value, step=value)
+    events.write("warning", message=value, inner=[{"deep": value}])
+    events.step(2)
+    assert take_in(desk, running) == events.path.stat().st_size
+    assert metrics(desk) == {2: 1.0}
+    kept = [event.data for event in desk.rows(Event) if event.kind in ("eval", "warning")]
+    assert len([data for data in kept if "ignored" not in str(data.get("message"))]) == 2
+    json.dumps(kept, allow_nan=False)  # as the API will
+    attempt = desk.attempt(running)
+    assert attempt.step == 2
+    assert 0 < attempt.step_s < math.inf
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "é" * 200, "", "\u2028"], ids=ascii)
+def test_a_text_that_a_database_does_not_keep_stops_nothing(
+    desk: Desk, running: Claim, events: Events, text: str
+) -> None:
+    events.write("step", step=1, losses={text: 1.0})
+    events.write("phase", phase=text)
+    events.write("warning", message=text, **{text or "x": text})
+    assert take_in(desk, running) == events.path.stat().st_size
+    assert len(desk.attempt(running).phase) <= 32
+    assert kinds(desk, running) == ["phase", "warning"]
+
+
+def test_an_event_is_kept_to_a_certain_depth(desk: Desk, running: Claim, events: Events) -> None:
+    nested: Any = "core"
+    for _ in range(500):
+        nested = [nested]
+    events.write("warning", message="deep", inner=nested)
+    assert take_in(desk, running) > 0
+    [warning] = desk.events(running.job_id, "warning")
+    assert warning["message"] == "deep"
+    assert "core" not in json.dumps(warning)
+
+
+def test_a_line_without_end_is_passed_over(
+    desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_BATCH_BYTES", 1000)
+    events.append(b'{"kind": "warning", "time": 1, "message": "' + b"x" * 3500 + b'"}\n')
+    events.step(1)
+    while take_in(desk, running):
+        pass
+    assert desk.attempt(running).ingested == events.path.stat().st_size
+    assert metrics(desk) == {1: 1.0}
+    assert desk.events(running.job_id, "warning")
+
+
+@pytest.mark.parametrize("step", [2**53, 2**63 - 1, 2**63, 10**400, -1])
+def test_a_step_that_no_training_comes_to_costs_its_own_line_and_is_noted(
+    desk: Desk, running: Claim, events: Events, step: int
+) -> None:
+    events.step(1)
+    events.step(step)
+    events.write("phase", phase="evaluating", step=step)
+    events.step(2)
+    assert take_in(desk, running) == events.path.stat().st_size
+    assert metrics(desk) == {1: 1.0, 2: 1.0}
+    assert (desk.attempt(running).step, desk.job(running.job_id).step) == (2, 2)
+    [warning] = desk.events(running.job_id, "warning")
+    assert warning["message"].startswith("ignored 2 lines of events.jsonl: not an event (ValueError: step:")
+
+
+def test_a_batch_with_very_many_metrics_is_kept(desk: Desk, running: Claim, events: Events) -> None:
+    """More of them than either database takes parameters in one statement."""
+    names = [f"m{number}" for number in range(40_000)]
+    events.write("eval", step=1, metrics=dict.fromkeys(names, 0.5))
+    events.write("eval", step=1, metrics=dict.fromkeys([f"n{number}" for number in range(30_000)], 0.5))
+    events.step(2)
+    assert take_in(desk, running) == events.path.stat().st_size
+    with desk.store.reading() as session:
+        known = metric_rows.names_of_job(session, running.job_id)
+    assert len([name for name in known if name[0] in "mn" and name[1:].isdecimal()]) == 70_000
+    assert metrics(desk) == {2: 1.0}
+
+
+def test_a_line_that_the_database_refuses_costs_only_itself(
+    desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is that nobody has foreseen: here, a value that the real statement cannot be given."""
+    record = metric_rows.record
+
+    def spoil(session: Any, job_id: int, attempt: int, values: list[Value]) -> None:
+        spoilt = [dataclasses.replace(value, step=2**70) if value.step in (3, 11) else value for value in values]
+        record(session, job_id, attempt, spoilt)
+
+    monkeypatch.setattr(ingest.training_series, "record", spoil)
+    for step in range(1, 14):
+        events.step(step)
+        events.write("checkpoint", step=step)
+    assert take_in(desk, running) == events.path.stat().st_size
+    assert list(metrics(desk)) == [1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13]
+    assert [event["step"] for event in desk.events(running.job_id, "checkpoint")] == list(range(1, 14))
+    assert len(desk.events(running.job_id, "warning")) == 2
+    assert desk.attempt(running).ingested == events.path.stat().st_size
+    assert take_in(desk, running) == 0
+
+
+def test_a_database_that_is_away_costs_no_line(
+    desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> None:
+        raise OperationalError("INSERT", {}, Exception("it is locked"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ingest.training_series, "record", away)
+        events.step(1)
+        with pytest.raises(StoreUnavailable):
+            take_in(desk, running)
+    assert take_in(desk, running) == events.path.stat().st_size
+    assert metrics(desk) == {1: 1.0}
+
+
+def test_a_large_file_is_taken_in_in_batches(
+    desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_BATCH_BYTES", 5000)
+    for step in range(1, 301):
+        events.step(step)
+    batches = []
+    while read := take_in(desk, running):
+        batches.append(read)
+    assert max(batches) <= 5000
+    assert len(batches) > 10
+    assert sorted(metrics(desk)) == list(range(1, 301))
+
+
+def test_a_resumed_attempt_goes_on_behind_the_last_ones_step(desk: Desk, running: Claim, events: Events) -> None:
+    """Steps that were lost are trained again: the newer attempt's series lies over the older one's."""
+    from services.domain.contract import Reason
+
+    for step in (1, 2, 3):
+        events.step(step, loss=3.0)
+    take_in(desk, running)
+    desk.end(running, Reason.STOPPED)
+    again = desk.claim()
+    assert again is not None
+    resumed = Events(desk.folder(again))
+    resumed.write("phase", phase="training", step=2, resumed=True)
+    take_in(desk, again)
+    assert desk.job(running.job_id).step == 2
+    resumed.step(3, loss=4.0)
+    take_in(desk, again)
+    assert [(row.attempt, row.step, row.value) for row in desk.rows(Metric) if row.name == "Loss/total_loss"] == [
+        (1, 1, 3.0),
+        (1, 2, 3.0),
+        (1, 3, 3.0),
+        (2, 3, 4.0),
+    ]
+
+
+def test_any_bytes_at_all_are_read_to_their_end(desk: Desk, running: Claim, events: Events) -> None:
+    chance = random.Random(7)
+    good = events.line("step", step=5, losses={"a": 1.5}, device={"peak": GB})
+    for _ in range(40):
+        line = bytearray(good)
+        for _ in range(chance.randint(1, 4)):
+            line[chance.randrange(len(line) - 1)] = chance.randrange(256)
+        events.append(bytes(line))
+    events.append(b"\n")
+    while take_in(desk, running):
+        pass
+    assert desk.attempt(running).ingested == events.path.stat().st_size
+
+
+def test_an_evaluation_of_a_large_label_map_arrives_without_the_figures_of_single_categories(
+    desk: Desk, running: Claim, events: Events
+) -> None:
+    """As trainers wrote it before they kept those in a file: one line of more than 1 MiB."""
+    figure = "DetectionBoxes_Precision/mAP (medium) {} ByCategory/a class of the label map {}"
+    figures = {figure.format(number, category): 0.5 for category in range(1203) for number in range(12)}
+    events.write("eval", step=2, metrics={"DetectionBoxes_Precision/mAP": 0.25} | figures)
+    events.step(3)
+    assert events.path.stat().st_size > 2**20
+
+    while take_in(desk, running):
+        pass
+
+    assert metrics(desk, "DetectionBoxes_Precision/mAP") == {2: 0.25}
+    assert list(metrics(desk)) == [3]
+    assert not [row for row in desk.rows(Metric) if "ByCategory" in row.name]
+    [kept] = [event for event in desk.rows(Event) if event.kind == "eval"]
+    assert kept.data["metrics"] == {"DetectionBoxes_Precision/mAP": 0.25}
+
+
+def test_two_long_names_that_begin_alike_are_two_series(desk: Desk, running: Claim, events: Events) -> None:
+    names = [f"DetectionBoxes_PerformanceByCategory/mAP/{'Säugetier ' * 20}{which}" for which in ("A", "B")]
+    just = "m" * 96
+    for step in (2, 4):
+        events.write("eval", step=step, metrics={names[0]: 0.25, names[1]: 0.75, just: 0.5})
+        take_in(desk, running)
+
+    series = {row.name: row.value for row in desk.rows(Metric)}
+    assert sorted(series.values()) == [0.25, 0.5, 0.75]
+    assert series[just] == 0.5
+    assert {len(name) for name in series} == {96}
+    assert all(name == just or name.startswith(names[0][:80]) for name in series)
+
+
+def test_a_long_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, events: Events) -> None:
+    line = events.line("warning", message="m" * (2 * 2**20))
+    events.path.write_bytes(line[:-1])
+    assert take_in(desk, running) == 0
+    events.path.write_bytes(line)
+    assert take_in(desk, running) == len(line)
+
+
+def test_a_line_beyond_all_measure_is_passed_over_in_pieces(
+    desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_LONGEST_LINE", 2 * 2**20)
+    events.write("warning", message="m" * (3 * 2**20))
+    events.step(1)
+
+    while take_in(desk, running):
+        pass
+
+    assert list(metrics(desk)) == [1]

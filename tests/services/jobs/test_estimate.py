@@ -1,0 +1,99 @@
+"""What submitting would come to, without submitting it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from services.attempts import ingest
+from services.domain.contract import AllocatorStats, Reason
+from services.errors import Invalid
+from services.jobs.estimate import estimate
+from services.store.models import Event, Job
+from tests.support.desk import GB, MB, Desk, Events, gpu
+
+LARGE = {"train": {"steps": 10, "batch_size": 64}}
+
+
+def test_an_estimate_is_the_plan_that_submitting_gives_and_leaves_no_trace(desk: Desk) -> None:
+    desk.slots(1000, 3000)
+    told = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
+    assert (desk.rows(Job), desk.rows(Event)) == ([], [])
+    job = desk.job(desk.submit(**LARGE))
+    assert told["plan"] == job.plan
+    assert told["asked"] == job.asked
+    assert told["summary"] == job.planned["summary"]
+    assert told["changes"] == job.planned["changes"]
+    assert told["possible"] is True
+    json.dumps(told, allow_nan=False)
+
+
+def test_every_device_is_told_of(desk: Desk) -> None:
+    desk.report(gpu(0, 24 * GB, GB, others=23 * GB))
+    desk.slots(100, host="small")
+    desk.report(gpu(0, 24 * GB, 24 * GB, problem="its fan stands still"), host="sick")
+    told = {
+        device["id"]: device for device in estimate(desk.store, desk.settings, desk.owner, desk.request())["devices"]
+    }
+    assert (told["box/gpu-0"]["fits"], told["box/gpu-0"]["fits_now"]) == (True, False)
+    assert told["small/cpu-0"]["fits"] is False
+    assert (told["sick/gpu-0"]["fits"], told["sick/gpu-0"]["fits_now"]) == (True, False)
+    assert told["sick/gpu-0"]["problem"] == "its fan stands still"
+    assert told["box/gpu-0"]["free_bytes"] == GB - 600 * MB
+
+
+def test_the_ladder_goes_down_from_what_was_asked_for_to_the_floors(desk: Desk) -> None:
+    desk.slots(1000)
+    told = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
+    ladder = told["ladder"]
+    assert ladder[0]["plan"] == told["asked"]
+    assert ladder[0]["lever"] is None
+    needs = [rung["predicted"]["high_bytes"] for rung in ladder]
+    assert needs == sorted(needs, reverse=True)
+    assert [rung["fits"]["box/cpu-0"] for rung in ladder] == [need <= 1000 * MB for need in needs]
+    assert all(rung["summary"] for rung in ladder)
+    assert [rung["cost"] is None for rung in ladder] == [True] + [False] * (len(ladder) - 1)
+
+
+def test_it_tells_what_its_prediction_rests_on(desk: Desk) -> None:
+    desk.slots(4000)
+    cold = estimate(desk.store, desk.settings, desk.owner, desk.request())
+    assert (cold["predicted"]["source"], cold["predicted"]["points"], cold["host_peak_bytes"]) == ("catalogue", 0, None)
+    claim = desk.claimed()
+    Events(desk.folder(claim)).step(1, peak=777 * MB)
+    ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    desk.end(claim, Reason.COMPLETED, allocator=AllocatorStats(peak=777 * MB), host_peak_bytes=2 * GB)
+    warm = estimate(desk.store, desk.settings, desk.owner, desk.request())
+    assert (warm["predicted"]["source"], warm["predicted"]["points"]) == ("scaled", 1)
+    assert warm["host_peak_bytes"] == 2 * GB
+    assert "one measurement of efficientdet_d0" in warm["summary"]
+
+
+def test_the_ladder_has_the_precision_where_the_largest_device_is_good_at_it(desk: Desk) -> None:
+    desk.slots(1000)
+    assert "precision" not in levers(estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE)))
+    desk.report(gpu(0, 24 * GB, 24 * GB))
+    assert "precision" in levers(estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE)))
+
+
+def levers(told: dict[str, Any]) -> set[str]:
+    return {rung["lever"] for rung in told["ladder"]}
+
+
+def test_what_cannot_be_done_is_said(desk: Desk) -> None:
+    desk.slots(100)
+    told = estimate(desk.store, desk.settings, desk.owner, desk.request(policy={"levers": ["image_size"]}))
+    assert (told["possible"], told["plan"]) == (False, None)
+    assert "256" in told["summary"]
+
+
+def test_without_devices_there_is_an_estimate_all_the_same(desk: Desk) -> None:
+    told = estimate(desk.store, desk.settings, desk.owner, desk.request())
+    assert told["possible"] is True
+    assert told["devices"] == []
+    assert all(rung["fits"] == {} for rung in told["ladder"])
+
+
+def test_a_request_is_checked_as_submitting_would(desk: Desk) -> None:
+    with pytest.raises(Invalid):
+        estimate(desk.store, desk.settings, desk.owner, desk.request(dataset="none"))

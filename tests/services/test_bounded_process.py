@@ -1,0 +1,106 @@
+"""A bounded process: what it is given, and that it is gone when it is over its limits or its parent is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.bounded_process import Failed, Limits, OverLimit, Processes, Stopped
+
+ROOT = Path(__file__).parents[2]
+ENOUGH = Limits(memory_mb=500, seconds=60)
+
+
+def run(limits: Limits = ENOUGH, **request: Any) -> Any:
+    return Processes().run("tests.support.bounded_work", request, limits)
+
+
+def wait_for(file: Path) -> int:
+    deadline = time.monotonic() + 60
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(file.read_text())
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{pid}/stat").exists():
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_it_answers_and_knows_neither_database_nor_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOWNSHIFT_DATABASE_URL", "postgresql://user:secret@host/name")
+    answer = run(do="answer")
+    assert not [name for name in answer["environment"] if name.startswith("DOWNSHIFT_")]
+    assert answer["niceness"] > os.nice(0)
+
+
+def test_it_gets_no_more_memory_than_its_limit() -> None:
+    run(Limits(memory_mb=500, seconds=60), do="take memory", mb=100)
+    with pytest.raises(OverLimit, match="needs more than 500 MB"):
+        run(Limits(memory_mb=500, seconds=60), do="take memory", mb=600)
+
+
+def test_it_is_ended_after_its_time(tmp_path: Path) -> None:
+    with pytest.raises(OverLimit, match="longer than 3 s"):
+        run(Limits(memory_mb=500, seconds=3), do="sleep", pid_file=str(tmp_path / "pid"))
+    wait_until_gone(wait_for(tmp_path / "pid"))
+
+
+def test_the_kernel_ends_it_where_its_parent_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the parent is stopped: of processor time the limit is the same."""
+    waits = subprocess.Popen.communicate
+    monkeypatch.setattr(subprocess.Popen, "communicate", lambda process, data, timeout: waits(process, data))
+    with pytest.raises(OverLimit, match="longer than 1 s"):
+        run(Limits(memory_mb=500, seconds=1), do="spin")
+
+
+def test_its_last_words_are_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Failed):
+        run(do="break down")
+    assert "it is broken" in caplog.text
+
+
+def test_all_are_ended_at_the_close_and_none_is_started_after(tmp_path: Path) -> None:
+    processes, raised = Processes(), []
+
+    def work() -> None:
+        try:
+            processes.run("tests.support.bounded_work", {"do": "sleep", "pid_file": str(tmp_path / "pid")}, ENOUGH)
+        except Stopped as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    pid = wait_for(tmp_path / "pid")
+    processes.close()
+    thread.join(60)
+    assert raised
+    wait_until_gone(pid)
+    with pytest.raises(Stopped):
+        processes.run("tests.support.bounded_work", {"do": "answer"}, ENOUGH)
+
+
+def test_it_does_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import sys; from services.bounded_process import Limits, Processes; "
+        "Processes().run('tests.support.bounded_work', {'do': 'sleep', 'pid_file': sys.argv[1]}, Limits(500, 600))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "pid")], cwd=ROOT)
+    try:
+        pid = wait_for(tmp_path / "pid")
+        parent.send_signal(signal.SIGKILL)
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_until_gone(pid)

@@ -1,0 +1,66 @@
+"""`python -m services.diagnose`, as a person or a script calls it."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services import diagnose
+from tests.support.oom_logs import LOGS
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert diagnose.main(arguments) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_it_names_the_diagnosis_the_lines_and_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    told = said(capsys, str(LOGS / "in-pieces.log"), "--exit-code", "1")
+    assert (told["diagnosis"], told["exit"]) == ("fragmentation", 1)
+    assert {"line": 21, "text": "InUse:                      31785630720"} in told["evidence"]
+    assert told["numbers"]["free"] == 8445477888
+
+
+def test_a_success_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, str(LOGS / "fine.log"), "--exit-code", "0")["diagnosis"] == "none"
+
+
+@pytest.mark.parametrize("code", ["137", "-9"])
+def test_exit_codes_as_shells_and_as_python_spell_them(capsys: pytest.CaptureFixture[str], code: str) -> None:
+    assert said(capsys, str(LOGS / "killed.log"), "--exit-code", code)["diagnosis"] == "unknown_kill"
+
+
+def test_the_exit_code_may_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    told = said(capsys, str(LOGS / "quota.log"))
+    assert (told["diagnosis"], told["exit"]) == ("disk", None)
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    log = (LOGS / "quota.log").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log)))
+    assert said(capsys, "-", "--exit-code", "1")["diagnosis"] == "disk"
+
+
+def test_a_log_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert diagnose.main([str(tmp_path / "none.log"), "--exit-code", "1"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_large_log_takes_little_memory(tmp_path: Path) -> None:
+    """As a process of its own, with an address space that the log alone would fill."""
+    log = tmp_path / "large.log"
+    with log.open("wb") as file:
+        for part in range(64):
+            file.write(b"".join(b"Step %d per-step time 0.31s loss=%d.5\n" % (part, step) for step in range(30_000)))
+        file.write((LOGS / "old-spelling.log").read_bytes())
+    assert log.stat().st_size > 60 * 2**20
+    limited = f"import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, ({48 * 2**20},) * 2);"
+    limited += f"from services.diagnose import main; sys.exit(main([{str(log)!r}, '--exit-code', '1']))"
+    told = json.loads(subprocess.run([sys.executable, "-c", limited], check=True, capture_output=True).stdout)
+    assert told["diagnosis"] == "too_large"
+    assert told["evidence"][0]["line"] > 64 * 30_000

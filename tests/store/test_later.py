@@ -1,0 +1,114 @@
+"""Readers do not wait for the notes that are taken of them."""
+
+import datetime
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from services.clock import utc_now
+from services.settings import Settings
+from services.store import migrate
+from services.store.engine import Store
+from services.store.models import Token, User, UserSession
+from services.users import passwords, principal, sessions
+from services.users.principal import Role
+
+PASSWORD = "four words in a row"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def store(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr("services.store.engine._BUSY_MS", 200)
+    store = Store.open(settings.database_url)
+    migrate.upgrade(store.engine)
+    return store
+
+
+def test_who_reads_does_not_wait_where_the_database_is_locked(store: Store, settings: Settings) -> None:
+    secret = principal.ensure_admin(store, settings)
+    assert secret is not None
+    with store.transaction() as session:
+        user = session.query(User).one()
+        user.password = passwords.keep(PASSWORD, "admin")
+        assert user.role == Role.ADMIN
+    begun = sessions.log_in(store, "admin", PASSWORD)
+    long_ago = utc_now() - datetime.timedelta(hours=1)
+    with store.transaction() as session:
+        session.query(UserSession).update({"last_used_at": long_ago})
+    holder = sqlite3.connect(settings.home / "downshift.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    writing = threading.Event()
+    store.later.put("probe", lambda session: session.execute(text("SELECT 1")) and writing.set())
+    assert principal.authenticate(store, secret).name == "admin"
+    assert sessions.authenticate(store, begun.secret).name == "admin"
+    assert not writing.is_set()  # all of that was answered while nothing could be written
+    holder.execute("COMMIT")
+    holder.close()
+    store.later.wait()
+    principal.authenticate(store, secret)
+    sessions.authenticate(store, begun.secret)
+    store.later.wait()
+    with store.reading() as session:
+        token, row = session.query(Token).one(), session.query(UserSession).one()
+        assert token.last_used_at is not None
+        assert row.last_used_at > long_ago
+    store.close()
+
+
+def test_what_cannot_be_written_is_dropped_and_told(
+    store: Store, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    holder = sqlite3.connect(settings.home / "downshift.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    written: list[str] = []
+    store.later.put("a", lambda session: session.execute(text("SELECT 1")) and written.append("a"))
+    store.later.wait()
+    holder.execute("COMMIT")
+    holder.close()
+    store.later.put("b", lambda session: written.append("b"))
+    store.later.wait()
+    assert written == ["b"]
+    assert "1 deferred writes failed" in caplog.text
+    store.close()
+
+
+def test_of_many_notes_of_one_thing_the_newest_is_written(store: Store) -> None:
+    begun, go, written = threading.Event(), threading.Event(), []
+
+    def wait(session: object) -> None:
+        begun.set()
+        go.wait(60)
+
+    store.later.put("first", wait)
+    assert begun.wait(60)
+    for number in range(100):
+        store.later.put("x", lambda session, number=number: written.append(number))
+    go.set()
+    store.later.wait()
+    assert written == [99]
+    store.close()
+
+
+def test_where_no_thread_can_be_started_the_next_note_brings_both(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    written: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        store.later.put("a", lambda session: written.append("a"))
+    assert "can't start new thread" in caplog.text
+    store.later.put("b", lambda session: written.append("b"))
+    store.later.wait()
+    assert written == ["a", "b"]
+    store.close()

@@ -1,0 +1,219 @@
+"""The use cases at hand for tests, on a database that is emptied in between: no worker, no processes."""
+
+import datetime
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+
+from services.attempts import finish
+from services.attempts.evidence import Facts, known
+from services.attempts.finish import Concluded, Left
+from services.datasets import shapes
+from services.devices import reports
+from services.devices.reports import Reported
+from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
+from services.jobs import submit as submission
+from services.scheduling import claim as scheduling
+from services.scheduling.claim import Claim
+from services.settings import Settings
+from services.store import attempts, jobs, leases
+from services.store.engine import Store
+from services.store.models import Attempt, Base, Device, Event, Job, Lease, Measurement
+from services.users import principal
+from services.users.principal import Principal, Role, Scope
+
+MB = 2**20
+GB = 2**30
+NOBODY = "redis://127.0.0.1:1/0"  # no broker is there: a wake-up is lost, and nothing else
+
+
+def empty(store: Store) -> None:
+    with store.transaction() as session:
+        for table in reversed(Base.metadata.sorted_tables):
+            session.execute(table.delete())
+
+
+class Desk:
+    def __init__(self, store: Store, home: Path, **settings: Any) -> None:
+        self.store = store
+        self.settings = Settings(
+            home=home,
+            database_url=store.engine.url.render_as_string(hide_password=False),
+            broker_url=NOBODY,
+            host="box",
+            **settings,
+        )
+        self.admin = principal.local_principal(store)
+        self.owner = self.user("owner")
+
+    def user(self, name: str) -> Principal:
+        user_id = principal.create_user(self.store, self.admin, name, Role.MEMBER)
+        return Principal(user_id, name, Role.MEMBER, frozenset({Scope.READ, Scope.SUBMIT}))
+
+    # What is there
+
+    def slots(self, *megabytes: int, host: str = "box") -> None:
+        """CPU slots of these sizes."""
+        self.report(*(slot(number, mb) for number, mb in enumerate(megabytes)), host=host)
+
+    def report(self, *seen: Reported, host: str = "box") -> None:
+        reports.report(self.store, host, seen)
+
+    # What is done
+
+    def request(self, **request: Any) -> dict[str, Any]:
+        return {
+            "dataset": "shapes",
+            "model": "efficientdet_d0",
+            "image_size": [256, 256],
+            "train": {"steps": 10, "batch_size": 8},
+            **request,
+        }
+
+    def submit(self, *, priority: int = 0, **request: Any) -> int:
+        """A priority that is an admin's to give is given by one afterwards."""
+        wanted = self.request(priority=min(0, priority), **request)
+        job_id = submission.submit(self.store, self.settings, self.owner, wanted).job_id
+        if priority > 0:
+            self.change(Job, job_id, priority=priority)
+        return job_id
+
+    def claim(self, host: str = "box") -> Claim | None:
+        settings = self.settings if host == "box" else Settings(**{**vars(self.settings), "host": host})
+        return scheduling.claim(self.store, settings, "boot")
+
+    def claimed(self, **request: Any) -> Claim:
+        """A new job that runs."""
+        job_id = self.submit(**request)
+        claim = self.claim()
+        assert claim is not None, self.job(job_id).reason
+        assert claim.job_id == job_id
+        return claim
+
+    def conclude(self, claim: Claim, left: Left) -> Concluded | None:
+        return finish.conclude(self.store, claim.job_id, claim.attempt, claim.token, left)
+
+    def end(self, claim: Claim, reason: Reason, **outcome: Any) -> Concluded | None:
+        """The trainer ends as it should, with this outcome."""
+        said = Outcome(reason=reason, message=f"it was {reason}", **outcome)
+        return self.conclude(claim, self.left(claim, EXIT_CODES[reason], said))
+
+    def ran_out(self, claim: Claim, in_use: int, requested: int = MB, **outcome: Any) -> Concluded | None:
+        allocator = AllocatorStats(limit=in_use, in_use=in_use, peak=in_use, requested=requested)
+        return self.end(claim, Reason.DEVICE_MEMORY, allocator=allocator, **outcome)
+
+    def left(
+        self,
+        claim: Claim,
+        exit_status: int | None,
+        outcome: Outcome | None = None,
+        log: str = "",
+        facts: Facts | None = None,
+    ) -> Left:
+        """As a supervisor that saw these facts reads it."""
+        seen = facts or Facts()
+        folder = self.folder(claim)
+        if outcome is not None:
+            (folder / "outcome.json").write_text(outcome.to_json())
+        (folder / "train.log").write_text(log)
+        case = known(self.store, claim.job_id, claim.attempt, seen)
+        return finish.read_left(folder, exit_status, None, case, seen.others)
+
+    def folder(self, claim: Claim) -> Path:
+        folder = self.settings.jobs_dir / str(claim.job_id) / f"attempt-{claim.attempt}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    # What is kept
+
+    def job(self, job_id: int) -> Job:
+        with self.store.reading() as session:
+            job = jobs.get(session, job_id)
+        assert job is not None
+        return job
+
+    def attempt(self, claim: Claim) -> Attempt:
+        return self.attempts(claim.job_id)[claim.attempt - 1]
+
+    def attempts(self, job_id: int) -> list[Attempt]:
+        with self.store.reading() as session:
+            return list(attempts.of_job(session, job_id))
+
+    def leases(self) -> list[Lease]:
+        with self.store.reading() as session:
+            return list(leases.of_host(session, "box"))
+
+    def rows(self, kind: type[Any]) -> list[Any]:
+        with self.store.reading() as session:
+            return list(session.query(kind).order_by(*kind.__table__.primary_key.columns))
+
+    def events(self, job_id: int, kind: str) -> list[Mapping[str, Any]]:
+        return [event.data for event in self.rows(Event) if event.job_id == job_id and event.kind == kind]
+
+    def measurements(self) -> list[Measurement]:
+        return self.rows(Measurement)
+
+    def device(self, key: str) -> Device:
+        return next(device for device in self.rows(Device) if device.key == key)
+
+    def set(self, table: str, where: str = "1 = 1", **values: Any) -> None:
+        """Behind everybody's back."""
+        assignments = ", ".join(f'"{name}" = :{name}' for name in values)
+        with self.store.transaction() as session:
+            session.execute(text(f"UPDATE {table} SET {assignments} WHERE {where}"), values)
+
+    def change(self, kind: type[Any], key: Any, **values: Any) -> None:
+        with self.store.transaction() as session:
+            row = session.get(kind, key)
+            for name, value in values.items():
+                setattr(row, name, value)
+
+
+def slot(number: int, megabytes: int, free_mb: int | None = None, problem: str | None = None) -> Reported:
+    free = (megabytes if free_mb is None else free_mb) * MB
+    return Reported(
+        f"cpu-{number}", "cpu", number, f"slot {number}", megabytes * MB, free, False, None, None, (), problem
+    )
+
+
+def gpu(number: int, total: int, free: int, others: int = 0, problem: str | None = None) -> Reported:
+    """`others`: what of the rest belongs to somebody else's process."""
+    processes = ({"pid": 4711, "name": "python", "used_bytes": others},) if others else ()
+    return Reported(f"gpu-{number}", "gpu", number, f"GPU {number}", total, free, True, 0, 40, processes, problem)
+
+
+def sample_home(folder: Path) -> Path:
+    """A home with the dataset `shapes`; nothing in it is written by the use cases' tests but attempts."""
+    shapes.generate(folder / "datasets" / "shapes", train=4, validation=2, size=64)
+    return folder
+
+
+class Events:
+    """An events.jsonl in the writing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "events.jsonl"
+        self._seconds = itertools.count(1_800_000_000)
+
+    def line(self, kind: str, **fields: Any) -> bytes:
+        return json.dumps({"kind": kind, "time": next(self._seconds), **fields}).encode() + b"\n"
+
+    def write(self, kind: str, **fields: Any) -> None:
+        self.append(self.line(kind, **fields))
+
+    def append(self, text: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(text)
+
+    def step(self, step: int, loss: float = 1.0, peak: int = 100 * MB) -> None:
+        losses = {"Loss/total_loss": loss}
+        device = {"limit": GB, "current": peak, "peak": peak}
+        self.write("step", step=step, losses=losses, learning_rate=0.01, images_per_s=4.0, step_s=0.5, device=device)
+
+
+def ago(seconds: float) -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=seconds)

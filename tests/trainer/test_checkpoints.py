@@ -1,0 +1,194 @@
+"""Checkpoints: exact resume, refusal of other variables, survival of a kill at any moment and of a lost file."""
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.domain import catalogue, pipeline_config
+from services.domain.contract import Reason, Resume
+from tests.support.trainings import ROOT
+from worker.trainer.failures import Ending
+from worker.trainer.report import Reporter
+
+pytestmark = pytest.mark.tensorflow
+
+ROUNDS = 8
+
+
+@pytest.fixture
+def make(tensorflow_ready: None, tmp_path: Path) -> Any:
+    """make(...) → (step, iterator, checkpoints) of one job directory, as a new attempt would find it."""
+    from tests.support import tiny_detector
+    from worker.trainer.checkpoints import Checkpoints
+    from worker.trainer.step import TrainStep
+
+    reporter = Reporter(tmp_path)
+
+    def make_one(extra: int = 0, adam: bool = False, batch: int = 4, cosine: bool = False) -> tuple[Any, Any, Any]:
+        config = tiny_detector.config()
+        if cosine:
+            config = catalogue.get("efficientdet_d0").pipeline_config(1, (256, 256), 4, 100)
+            config.train_config.unpad_groundtruth_tensors = True
+        config = pipeline_config.rescale_for_batch(config, 4, batch)
+        if adam:
+            config.train_config.optimizer.adam_optimizer.learning_rate.constant_learning_rate.learning_rate = 0.1
+        step = TrainStep(config, tiny_detector.TinyDetector(extra), accumulation=1)
+        iterator = tiny_detector.batches([1.0, -2.0], 2)
+        step.trace(iterator)
+        return step, iterator, Checkpoints(tmp_path / "checkpoints", step, keep=2, reporter=reporter)
+
+    return make_one
+
+
+def run(step: Any, iterator: Any, steps: int) -> None:
+    for _ in range(steps):
+        step(iterator)
+
+
+def test_a_resumed_training_is_the_one_that_was_never_stopped(make: Any) -> None:
+    straight, iterator, _ = make()
+    run(straight, iterator, 6)
+    first, iterator, checkpoints = make()
+    run(first, iterator, 3)
+    checkpoints.save()
+
+    second, iterator, checkpoints = make()
+    assert checkpoints.resume(Resume.AUTO) == 3
+    run(second, iterator, 3)
+
+    # Equal only if momentum was restored with the weights.
+    assert float(second.model.a) == pytest.approx(float(straight.model.a), rel=1e-6)
+    assert float(second.model.b) == pytest.approx(float(straight.model.b), rel=1e-6)
+    assert int(second.global_step) == 6
+
+
+def test_another_batch_goes_on_after_as_many_images_and_at_the_same_point_of_the_schedule(make: Any) -> None:
+    first, iterator, checkpoints = make(cosine=True)
+    run(first, iterator, 6)
+    checkpoints.save()
+
+    second, iterator, checkpoints = make(cosine=True, batch=2)
+    assert checkpoints.resume(Resume.AUTO) == int(second.global_step) == 12
+    assert float(second.model.a) == float(first.model.a)
+    # The learning rate follows the batch, and the schedule the images.
+    assert second.learning_rate() == pytest.approx(first.learning_rate() / 2, rel=1e-3)
+    run(second, iterator, 1)
+    assert checkpoints.save() == 13
+
+
+def test_what_was_translated_once_is_not_translated_again(make: Any) -> None:
+    for batch, resumed in ((4, None), (2, 4), (2, 5), (4, 3)):
+        step, iterator, checkpoints = make(batch=batch)
+        assert checkpoints.resume(Resume.AUTO) == resumed
+        run(step, iterator, 2 if resumed is None else 1)
+        checkpoints.save()
+
+
+def test_of_a_larger_batch_the_newest_is_the_one_of_most_images(make: Any) -> None:
+    for batch, resumed in ((2, None), (4, 3), (4, 4), (4, 5)):
+        step, iterator, checkpoints = make(batch=batch)
+        assert checkpoints.resume(Resume.AUTO) == resumed
+        run(step, iterator, 6 if resumed is None else 1)
+        checkpoints.save()
+
+
+def test_a_checkpoint_that_does_not_name_its_batch_is_resumed_at_its_step(make: Any, tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    step, iterator, _ = make()
+    run(step, iterator, 3)
+    older = tf.train.Checkpoint(step=step.global_step, model=step.model, optimizer=step.optimizer)
+    tf.train.CheckpointManager(older, str(tmp_path / "checkpoints"), 2, checkpoint_name="ckpt").save(3)
+    second, _, checkpoints = make()
+    assert checkpoints.resume(Resume.AUTO) == 3
+    assert float(second.model.a) == float(step.model.a)
+
+
+def test_there_is_nothing_to_resume_at_first(make: Any) -> None:
+    assert make()[2].resume(Resume.AUTO) is None
+
+
+@pytest.mark.parametrize("other", [{"extra": 1}, {"adam": True}])
+def test_other_variables_are_refused(make: Any, other: dict[str, Any]) -> None:
+    step, iterator, checkpoints = make()
+    run(step, iterator, 1)
+    checkpoints.save()
+
+    with pytest.raises(Ending) as raised:
+        make(**other)[2].resume(Resume.AUTO)
+
+    assert raised.value.reason is Reason.BAD_CHECKPOINT
+    assert "another model or optimizer" in raised.value.message
+    assert "ckpt-1" in raised.value.message
+
+
+def test_fewer_variables_are_refused_too(make: Any) -> None:
+    step, iterator, checkpoints = make(extra=2)
+    run(step, iterator, 1)
+    checkpoints.save()
+
+    with pytest.raises(Ending, match="another model or optimizer"):
+        make()[2].resume(Resume.AUTO)
+
+
+def test_a_fresh_start_over_checkpoints_is_refused(make: Any) -> None:
+    step, iterator, checkpoints = make()
+    run(step, iterator, 1)
+    checkpoints.save()
+
+    with pytest.raises(Ending) as raised:
+        make()[2].resume(Resume.NEVER)
+    assert raised.value.reason is Reason.BAD_CHECKPOINT
+
+
+def test_the_last_few_are_kept(make: Any, tmp_path: Path) -> None:
+    step, iterator, checkpoints = make()
+    for _ in range(4):
+        run(step, iterator, 1)
+        checkpoints.save()
+
+    assert sorted(path.name for path in (tmp_path / "checkpoints").glob("*.index")) == ["ckpt-3.index", "ckpt-4.index"]
+
+
+def test_a_checkpoint_that_the_disk_lost_is_passed_over_with_a_warning(make: Any, tmp_path: Path) -> None:
+    step, iterator, checkpoints = make()
+    for _ in range(2):
+        run(step, iterator, 1)
+        checkpoints.save()
+    (data,) = (tmp_path / "checkpoints").glob("ckpt-2.data*")
+    data.write_bytes(b"")
+
+    assert make()[2].resume(Resume.AUTO) == 1
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert any(event["kind"] == "warning" and "ckpt-2" in event["message"] for event in events)
+
+
+def test_what_a_kill_left_behind_is_cleared_away(make: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    (folder / "ckpt-9_temp").mkdir(parents=True)
+    (folder / "ckpt-9_temp" / "part-00000-of-00001.data-00000-of-00001").write_bytes(b"half")
+    (folder / "ckpt-9.data-00000-of-00001").write_bytes(b"no index")
+
+    assert make()[2].resume(Resume.AUTO) is None
+    assert not list(folder.glob("ckpt-9*"))
+
+
+def test_a_kill_at_any_moment_leaves_a_loadable_checkpoint(tmp_path: Path) -> None:
+    script = Path(__file__).parent / "saves_until_killed.py"
+    command = [sys.executable, str(script), str(tmp_path), str(ROUNDS), "7"]
+    done = subprocess.run(
+        command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=400, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rounds = json.loads(done.stdout.splitlines()[-1])
+
+    assert len(rounds) == ROUNDS
+    for before, (resumed, *saved) in itertools.pairwise(rounds):
+        assert resumed >= before[-1], f"step {before[-1]} was saved, but the next attempt resumed at {resumed}"
+        assert saved == list(range(resumed + 1, resumed + 1 + len(saved)))
+    assert rounds[-1][0] > ROUNDS

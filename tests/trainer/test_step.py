@@ -1,0 +1,178 @@
+"""The training step's arithmetic, on a model small enough to be worked out by hand, and once on a real one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from services.domain.contract import Reason
+from worker.trainer.failures import Ending
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
+
+VALUES = [1.0, -2.0, 3.0, 0.5]
+
+
+def make_step(config: Any, micro_batch: int = 4) -> tuple[Any, Any]:
+    from tests.support import tiny_detector
+    from worker.trainer.step import TrainStep
+
+    step = TrainStep(config, tiny_detector.TinyDetector(), accumulation=4 // micro_batch)
+    iterator = tiny_detector.batches(VALUES, micro_batch)
+    step.trace(iterator)
+    return step, iterator
+
+
+def weights(step: Any) -> tuple[float, float]:
+    return float(step.model.a), float(step.model.b)
+
+
+def expected_weights(steps: int, rate: float = 0.1, clip: float | None = None) -> tuple[float, float]:
+    """Momentum descent on the mean loss of VALUES and the penalty on a, in plain numpy."""
+    x, w, velocity = np.array(VALUES), np.array([0.5, 0.0]), np.zeros(2)
+    for _ in range(steps):
+        error = w[0] * x + w[1] - 1
+        gradient = np.array([2 * np.mean(error * x) + 0.02 * w[0], 2 * np.mean(error)])
+        norm = np.linalg.norm(gradient)
+        if clip and norm > clip:
+            gradient *= clip / norm
+        velocity = 0.9 * velocity - rate * gradient
+        w = w + velocity
+    return w[0], w[1]
+
+
+@pytest.mark.parametrize("micro_batch", [4, 2, 1])
+def test_any_micro_batch_gives_the_update_of_the_whole_batch(micro_batch: int) -> None:
+    from tests.support import tiny_detector
+
+    step, iterator = make_step(tiny_detector.config(), micro_batch)
+    for _ in range(3):
+        losses = step(iterator)
+
+    assert weights(step) == pytest.approx(expected_weights(3), rel=1e-5)
+    assert len(losses) == 4 // micro_batch
+    assert int(step.global_step) == 3
+
+
+@pytest.mark.parametrize("micro_batch", [4, 2])
+def test_the_step_is_traced_once(micro_batch: int) -> None:
+    from tests.support import tiny_detector
+
+    step, iterator = make_step(tiny_detector.config(), micro_batch)
+    for _ in range(3):
+        step(iterator)
+
+    assert step.traces == 1
+
+
+@pytest.mark.parametrize("micro_batch", [4, 2])
+def test_gradients_are_clipped_after_they_are_summed_up(micro_batch: int) -> None:
+    from tests.support import tiny_detector
+
+    config = tiny_detector.config()
+    config.train_config.gradient_clipping_by_norm = 0.25
+    step, iterator = make_step(config, micro_batch)
+    for _ in range(2):
+        step(iterator)
+
+    assert weights(step) == pytest.approx(expected_weights(2, clip=0.25), rel=1e-5)
+
+
+def test_a_frozen_variable_stays_as_it_is() -> None:
+    from tests.support import tiny_detector
+
+    config = tiny_detector.config()
+    config.train_config.freeze_variables.append("backbone")
+    step, iterator = make_step(config)
+    step(iterator)
+
+    assert weights(step)[0] == 0.5
+    assert weights(step)[1] != 0.0
+
+
+def test_freezing_everything_is_refused() -> None:
+    from tests.support import tiny_detector
+
+    config = tiny_detector.config()
+    config.train_config.freeze_variables.append(".*")
+
+    with pytest.raises(Ending) as raised:
+        make_step(config)
+    assert raised.value.reason is Reason.BAD_CONFIG
+    assert "freeze_variables" in raised.value.message
+
+
+def test_l2_losses_are_left_out_where_the_config_says_so() -> None:
+    from tests.support import tiny_detector
+
+    config = tiny_detector.config()
+    config.train_config.add_regularization_loss = False
+    step, iterator = make_step(config)
+
+    assert "Loss/regularization_loss" not in step(iterator)[0]
+    assert "Loss/regularization_loss" in make_step(tiny_detector.config())[0](iterator)[0]
+
+
+def test_rms_props_decay_is_no_decay_of_the_learning_rate() -> None:
+    from tests.support import tiny_detector
+
+    config = tiny_detector.config()
+    rms_prop = config.train_config.optimizer.rms_prop_optimizer
+    rms_prop.learning_rate.constant_learning_rate.learning_rate = 0.01
+    rms_prop.decay, rms_prop.momentum_optimizer_value, rms_prop.epsilon = 0.9, 0.0, 1e-7
+    step, iterator = make_step(config)
+    before = weights(step)
+    step(iterator)
+    first = abs(weights(step)[1] - before[1])
+
+    # rate / sqrt(1 - rho): what RMSprop does with its first gradient, whatever its size
+    assert first == pytest.approx(0.01 / np.sqrt(0.1), rel=1e-3)
+    assert float(step.optimizer._decayed_lr("float32")) == pytest.approx(0.01)
+
+
+def test_moving_averages_follow_the_weights_and_swap_back_bit_for_bit() -> None:
+    from tests.support import tiny_detector
+
+    config = tiny_detector.config()
+    config.train_config.optimizer.use_moving_average = True
+    step, iterator = make_step(config, micro_batch=2)
+    for _ in range(5):
+        step(iterator)
+    trained = weights(step)
+
+    step.swap_averages()
+    averaged = weights(step)
+    step.swap_averages()
+
+    assert weights(step) == trained
+    assert averaged != trained
+    assert averaged == pytest.approx(trained, abs=0.5)
+
+
+def test_a_step_of_a_real_faster_rcnn_is_the_same_in_halves(dataset: Any) -> None:
+    """Losses of two-stage models are means over images. With batch statistics frozen and every anchor and proposal
+    sampled (nothing left to chance), batch 4 and 2 × micro-batch 2 differ by float32 rounding alone."""
+    from benchmarks.accumulation import compare_updates
+
+    assert compare_updates("faster_rcnn_resnet50_fpn", dataset, batch_norm="frozen").relative_difference < 1e-3
+
+
+def test_the_second_stage_crops_bfloat16_features() -> None:
+    """TensorFlow's own operation refuses them."""
+    import tensorflow as tf
+
+    from services.domain import catalogue
+    from worker.trainer import model
+
+    config = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(1, (256, 256), 1, 1)
+    box = tf.constant([[[0.0, 0.0, 1.0, 1.0]]])
+    crops = {}
+    for precision in (tf.float32, tf.bfloat16):
+        config.train_config.use_bfloat16 = precision is tf.bfloat16
+        features = tf.cast(tf.reshape(tf.range(64.0), [1, 8, 8, 1]), precision)
+        with tf.GradientTape() as tape:
+            tape.watch(features)
+            crop = model.build(config, is_training=True)._crop_and_resize_fn([features], box, None, [4, 4])
+        assert crop.dtype is tape.gradient(crop, features).dtype is precision
+        crops[precision] = tf.cast(crop, tf.float32).numpy()
+    assert np.allclose(crops[tf.float32], crops[tf.bfloat16], rtol=0.01)

@@ -1,0 +1,81 @@
+"""DOWNSHIFT_DEVICES and CUDA_VISIBLE_DEVICES: what may be written there, and what it means."""
+
+import pytest
+
+from worker.devices import DeviceSetting, DeviceSettingError, parse_devices
+from worker.devices.cuda_visible import visible
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("auto", DeviceSetting(auto=True)),
+        (" AUTO ", DeviceSetting(auto=True)),
+        ("cpu:2048,cpu:4096", DeviceSetting(slots_mb=(2048, 4096))),
+        ("cpu:2048, cpu:2048", DeviceSetting(slots_mb=(2048, 2048))),
+        ("gpu", DeviceSetting(every_gpu=True)),
+        ("gpu:2,gpu:0", DeviceSetting(gpus=(2, 0))),
+        ("gpu:0,cpu:2048", DeviceSetting(gpus=(0,), slots_mb=(2048,))),
+        ("cpu:2048,gpu", DeviceSetting(every_gpu=True, slots_mb=(2048,))),
+    ],
+)
+def test_what_may_be_written(text: str, setting: DeviceSetting) -> None:
+    assert parse_devices(text) == setting
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "what"),
+    [
+        ("", "''", "is not a device"),
+        ("gpu:0,,cpu:1", "''", "is not a device"),
+        ("tpu", "'tpu'", "is not a device"),
+        ("gpu:0,auto", "'auto'", "is not a device"),
+        ("cpu:2GB", "'cpu:2gb'", "is not a device"),
+        ("cpu:-5", "'cpu:-5'", "is not a device"),
+        ("cpu:٣", "'cpu:٣'", "is not a device"),
+        ("gpu:x", "'gpu:x'", "is not a device"),
+        ("cpu", "'cpu'", "needs its limit"),
+        ("cpu:0", "'cpu:0'", "between 1 and"),
+        ("cpu:99999999", "'cpu:99999999'", "between 1 and"),
+        ("gpu:1024", "'gpu:1024'", "below 1024"),
+        ("gpu:1,gpu:1", "'gpu:1'", "second time"),
+        ("gpu,gpu:1", "'gpu:1'", "second time"),
+        ("gpu:1,gpu", "'gpu'", "second time"),
+        ("gpu,gpu", "'gpu'", "second time"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_is_allowed(text: str, part: str, what: str) -> None:
+    with pytest.raises(DeviceSettingError) as raised:
+        parse_devices(text)
+
+    message = str(raised.value)
+    assert raised.value.code == "bad_devices"
+    assert message.startswith(f"DOWNSHIFT_DEVICES: {part}: ")
+    assert what in message
+    assert "gpu:INDEX" in message
+    assert "cpu:MB" in message
+
+
+CARDS = {0: "GPU-aa00", 1: "GPU-ab11", 2: "GPU-cc22", 3: None}
+
+
+@pytest.mark.parametrize(
+    ("value", "numbers"),
+    [
+        (None, {0, 1, 2, 3}),
+        ("", set()),
+        ("-1", set()),
+        ("2,0", {0, 2}),
+        (" 1 , 3 ", {1, 3}),
+        ("0,9,1", {0}),  # CUDA stops at the first that it does not know
+        ("1,-1,2", {1}),
+        ("GPU-cc22", {2}),
+        ("gpu-cc", {2}),
+        ("GPU-a", set()),  # could be two
+        ("GPU-ab11,GPU-aa00", {0, 1}),
+        ("MIG-aa00", set()),
+        ("NoDevFiles", set()),
+    ],
+)
+def test_what_the_operator_leaves_visible_is_read_as_cuda_reads_it(value: str | None, numbers: set[int]) -> None:
+    assert visible(value, CARDS) == numbers
