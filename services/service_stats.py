@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from services.clock import utc_now
 from services.devices import history
+from services.devices.capacity import PRESENT_S
 from services.domain.jobs.states import State
 from services.domain.memory.law import prediction_error
 from services.domain.memory.shares import Use
-from services.planning import plan_job
 from services.store import listing, service_stats, webhooks
 from services.store.engine import Store
 from services.store.models import Attempt, Device
@@ -75,7 +75,7 @@ class Ended:
 
 def read(store: Store, ended: Ended) -> Figures:
     now = utc_now()
-    present_since = now - datetime.timedelta(seconds=plan_job.PRESENT_S)
+    present_since = now - datetime.timedelta(seconds=PRESENT_S)
     with store.reading() as session:
         oldest = service_stats.oldest_queued(session)
         errors = [prediction_error(*row) for row in service_stats.predictions(session, _PREDICTIONS)]

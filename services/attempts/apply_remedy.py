@@ -16,6 +16,7 @@ from services.domain.jobs.states import FINAL, State, Stop, Verb, advance
 from services.domain.pipeline_config import ConfigError, InputSizes
 from services.domain.planner.planner import Decision
 from services.planning import adopt, past_attempts, plan_job
+from services.planning.plan_json import change_values, policy_of_job
 from services.store import attempts, devices, training_series
 from services.store.models import Attempt, Job
 
@@ -52,7 +53,7 @@ def follow(
     remedy = remedy_for(
         past_attempts.tried(all_attempts),
         _scene(session, attempt, ending, others, saved),
-        plan_job.policy_of_job(job).max_attempts,
+        policy_of_job(job).max_attempts,
         stop,
     )
     job.adjustments = remedy.adjustments.to_dict()
@@ -60,7 +61,7 @@ def follow(
         return _smaller(session, job, all_attempts, stop, now)
     if remedy.next in _GOES_ON:
         job.step = saved  # steps after it are made again
-        job.planned = {**job.planned, "summary": remedy.said, "changes": plan_job.change_values(remedy.changes)}
+        job.planned = {**job.planned, "summary": remedy.said, "changes": change_values(remedy.changes)}
     if remedy.next is Next.HOLD:
         job.not_before = now + datetime.timedelta(seconds=remedy.wait_s)
     _move(job, _VERBS[remedy.next], remedy.reason, now)

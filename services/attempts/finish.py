@@ -24,7 +24,8 @@ from services.domain.diagnosis import remedies
 from services.domain.diagnosis.case import Case
 from services.domain.diagnosis.ending import Diagnosis, Ending, read_ending
 from services.domain.jobs.states import FINAL, State
-from services.planning import past_attempts, plan_job
+from services.planning import past_attempts
+from services.planning.measurements import measured
 from services.safe_files import CHUNK, open_regular
 from services.store import attempts, events, jobs, leases, measurements
 from services.store.engine import Store
@@ -160,7 +161,7 @@ def _note(
         attempt.saved_step = saved if saved is not None else attempt.saved_step
         attempt.peak_bytes = max(attempt.peak_bytes or 0, sanitize.count(outcome.allocator.peak) or 0) or None
     tries = past_attempts.tried(attempts.of_job(session, attempt.job_id))
-    measurement = plan_job.measured(attempt, outcome, now, ran_out=remedies.ran_out(tries)[-1])
+    measurement = measured(attempt, outcome, now, ran_out=remedies.ran_out(tries)[-1])
     if measurement is not None:
         measurements.add(session, measurement)
 

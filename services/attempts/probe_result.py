@@ -11,7 +11,9 @@ from services.domain.contract import ENOUGH_RUNS
 from services.domain.plan import changes as plan_changes
 from services.domain.plan.plan import Plan
 from services.domain.planner import probe
-from services.planning import past_attempts, plan_job
+from services.planning import past_attempts
+from services.planning.measurements import law_for, measurement, possible_peak
+from services.planning.plan_json import change_values, plan_of_job, prediction_values
 from services.sanitize import count
 from services.store import measurements
 from services.store.models import Attempt, Job
@@ -21,7 +23,7 @@ __all__ = ["take_in"]
 
 def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any], now: datetime.datetime) -> None:
     """Follow a `probe` event of the running attempt. One that cannot be true of its plan is passed over."""
-    before = plan_job.plan_of_job(attempt.plan)
+    before = plan_of_job(attempt.plan)
     points, chosen = _points(said, before.batch_size), count(said.get("chosen"))
     if chosen not in points:
         return
@@ -29,14 +31,14 @@ def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any
     for size, peak in points.items():
         plan = dataclasses.replace(before, micro_batch=size)
         _keep(session, attempt, plan, peak, now, brief=size in _brief(said))
-    law = plan_job.law_for(session, [after.model], past_attempts.device_kind(attempt))
+    law = law_for(session, [after.model], past_attempts.device_kind(attempt))
     why = probe.found(points, attempt.limit_bytes)
     changes = plan_changes.changes(before, after, why)
     planned = {
         **attempt.planned,
         "summary": f"{attempt.planned['summary']} {_sentence(before, after, why)}",
-        "changes": [*(attempt.planned.get("changes") or []), *plan_job.change_values(changes)],
-        "prediction": plan_job.prediction_values(law.predict(after)),
+        "changes": [*(attempt.planned.get("changes") or []), *change_values(changes)],
+        "prediction": prediction_values(law.predict(after)),
     }
     attempt.plan, attempt.planned = after.to_dict(), planned
     job.plan, job.planned = after.to_dict(), planned
@@ -67,11 +69,11 @@ def _tried(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _keep(
     session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime, *, brief: bool
 ) -> None:
-    if peak is not None and not plan_job.possible_peak(peak, attempt):
+    if peak is not None and not possible_peak(peak, attempt):
         return
     complete = peak is not None
     known = peak if peak is not None else attempt.limit_bytes + 1
-    found = plan_job.measurement(attempt, plan, now, peak=known, complete=complete, brief=brief and complete)
+    found = measurement(attempt, plan, now, peak=known, complete=complete, brief=brief and complete)
     measurements.add(session, found)
 
 

@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 
 from services import usage
 from services.clock import utc_now
+from services.devices.capacity import PRESENT_S
 from services.events.tail import EventTail
 from services.jobs import queries, views
-from services.planning import plan_job
 from services.settings import Settings
 from services.store import accounts, events, listing, queue_order
 from services.store.engine import Store
@@ -175,7 +175,7 @@ class Watch:
 
     def _devices(self, session: Session) -> list[News]:
         now = utc_now()
-        present_since = now - datetime.timedelta(seconds=plan_job.PRESENT_S)
+        present_since = now - datetime.timedelta(seconds=PRESENT_S)
         found, present = [], set()
         for device, holding in listing.devices(session):
             present.add(device.id)

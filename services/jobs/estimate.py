@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from services.clock import utc_now
+from services.devices.capacity import Capacity
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.plan import Plan
 from services.domain.planner import planner
@@ -12,7 +13,7 @@ from services.domain.planner.planner import Decision, GiveUp
 from services.jobs import feasibility, own_config_changes, quota
 from services.jobs.check_request import prepare
 from services.planning import plan_job
-from services.planning.plan_job import Room
+from services.planning.plan_json import as_planned, prediction_values, rung_values
 from services.settings import Settings
 from services.store import measurements
 from services.store.engine import Store
@@ -31,14 +32,15 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
     decision, law = first.decision, first.law
     fault, awaited = feasibility.fault(prepared, first), feasibility.awaited(prepared, first)
     plan = decision.plan if isinstance(decision, Decision) else prepared.asked
-    capacities, device_ids = [room.total_bytes for room in first.rooms], [room.device_id for room in first.rooms]
-    decided = plan_job.as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
+    capacities = [device.total_bytes for device in first.present]
+    device_ids = [device.device_id for device in first.present]
+    decided = as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
     changes = own_config_changes.at_submit(settings, prepared, plan, decided)
     rungs = planner.ladder(prepared.asked, prepared.policy, law, capacities, bfloat16=first.bfloat16)
     return {
         "asked": prepared.asked.to_dict(),
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
-        "predicted": plan_job.prediction_values(law.predict(plan)),
+        "predicted": prediction_values(law.predict(plan)),
         "changes": decided,
         "config_changes": changes,
         "summary": _sentence(fault.message if fault else awaited)
@@ -46,8 +48,8 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
         "possible": fault is None and awaited is None,
         "problem": None if fault is None else dataclasses.asdict(fault),
         "waits_for": awaited,
-        "devices": [_on_device(room, plan, law) for room in first.rooms],
-        "ladder": [plan_job.rung_values(rung, device_ids) for rung in rungs],
+        "devices": [_on_device(device, plan, law) for device in first.present],
+        "ladder": [rung_values(rung, device_ids) for rung in rungs],
         "host_peak_bytes": host_peak,
     }
 
@@ -60,15 +62,15 @@ def _summary(decision: Decision | GiveUp) -> str:
     return decision.summary if isinstance(decision, Decision) else decision.reason
 
 
-def _on_device(room: Room, plan: Plan, law: MemoryLaw) -> dict[str, Any]:
+def _on_device(device: Capacity, plan: Plan, law: MemoryLaw) -> dict[str, Any]:
     predicted = law.predict(plan)
     return {
-        "id": room.device_id,
-        "name": room.name,
-        "total_bytes": room.total_bytes,
-        "free_bytes": room.free_bytes,
-        "predicted": plan_job.prediction_values(predicted),
-        "fits": predicted.high <= room.total_bytes,
-        "fits_now": predicted.high <= room.free_bytes and room.problem is None,
-        "problem": room.problem,
+        "id": device.device_id,
+        "name": device.name,
+        "total_bytes": device.total_bytes,
+        "free_bytes": device.free_bytes,
+        "predicted": prediction_values(predicted),
+        "fits": predicted.high <= device.total_bytes,
+        "fits_now": predicted.high <= device.free_bytes and device.problem is None,
+        "problem": device.problem,
     }

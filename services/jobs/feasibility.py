@@ -30,10 +30,10 @@ def awaited(prepared: Prepared, first: FirstPlan) -> str | None:
 
 def _fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
     # A device that never told its memory may hold anything.
-    sizes = [room.size_bytes or prepared.min_memory_bytes for room in first.known]
+    sizes = [device.size_bytes or prepared.min_memory_bytes for device in first.known]
     if sizes and max(sizes) < prepared.min_memory_bytes:
-        room = max(first.known, key=lambda room: room.size_bytes)
-        there = f"the largest, {room.name} ({room.device_id}), has {in_mb(room.size_bytes)}"
+        device = max(first.known, key=lambda device: device.size_bytes)
+        there = f"the largest, {device.name} ({device.device_id}), has {in_mb(device.size_bytes)}"
         wanted = in_mb(prepared.min_memory_bytes)
         return Fault("device.min_memory_mb", f"no device has {wanted}: {there}. Ask for less, {_OR_WAIT}")
     if not isinstance(first.decision, GiveUp):

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from services import usage
 from services.clock import utc_now
+from services.devices.capacity import PRESENT_S
 from services.domain import catalogue
 from services.domain.jobs.states import FINAL, State
 from services.errors import NotFound
 from services.jobs import views
-from services.planning import plan_job
 from services.settings import Settings
 from services.store import accounts, attempts, events, jobs, listing, queue_order, training_series
 from services.store.engine import Store
@@ -222,7 +222,7 @@ def list_events(
 
 def list_devices(store: Store, principal: Principal) -> list[dict[str, Any]]:
     principal.require(Scope.READ)
-    present_since = utc_now() - datetime.timedelta(seconds=plan_job.PRESENT_S)
+    present_since = utc_now() - datetime.timedelta(seconds=PRESENT_S)
     with store.reading() as session:
         return [
             views.device_view(

@@ -17,6 +17,7 @@ from services.idempotency import Done, Key
 from services.jobs import feasibility, own_config_changes, queries, quota
 from services.jobs.check_request import Prepared, prepare
 from services.planning import plan_job
+from services.planning.plan_json import as_planned, prediction_values
 from services.settings import Settings
 from services.store import audit, events, idempotency, jobs
 from services.store.engine import Store
@@ -99,9 +100,9 @@ def _offer(store: Store, settings: Settings, prepared: Prepared) -> _Offer:
     if fault:
         raise Invalid([fault])
     if isinstance(first.decision, Decision):
-        plan, planned = first.decision.plan, plan_job.as_planned(first.decision, first.capacity)
+        plan, planned = first.decision.plan, as_planned(first.decision, first.capacity)
     else:
-        predicted = plan_job.prediction_values(first.law.predict(asked))
+        predicted = prediction_values(first.law.predict(asked))
         plan = asked
         planned = {"summary": "As asked.", "changes": [], "prediction": predicted, "capacity_bytes": None}
     changes = own_config_changes.at_submit(settings, prepared, plan, planned["changes"])

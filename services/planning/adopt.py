@@ -10,8 +10,8 @@ from services.domain.contract import resumed_step
 from services.domain.plan.changes import Change
 from services.domain.plan.policy import Lever
 from services.domain.planner.planner import Decision
-from services.planning import plan_job
 from services.planning.attempt_config import checkpoint_path
+from services.planning.plan_json import as_planned, plan_of_job
 from services.settings import Settings
 from services.store import events
 from services.store.models import Attempt, Job
@@ -22,8 +22,8 @@ __all__ = ["Start", "adopt", "adopt_while_queued", "start_of"]
 
 def adopt(job: Job, decision: Decision, capacity: int | None) -> None:
     """Make the decided plan the job's. Its progress is told in the new plan's steps; another network has none."""
-    before, after = plan_job.plan_of_job(job.plan), decision.plan
-    job.plan, job.planned, job.steps = after.to_dict(), plan_job.as_planned(decision, capacity), after.steps
+    before, after = plan_of_job(job.plan), decision.plan
+    job.plan, job.planned, job.steps = after.to_dict(), as_planned(decision, capacity), after.steps
     kept = before.model == after.model
     job.step = min(after.steps, resumed_step(job.step or 0, before.batch_size, after.batch_size)) if kept else 0
 

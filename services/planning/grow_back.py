@@ -8,12 +8,13 @@ import datetime
 
 from sqlalchemy.orm import Session
 
+from services.devices.capacity import Capacity
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.policy import Lever, Prefer
 from services.domain.planner import planner
 from services.domain.planner.planner import Decision
 from services.planning import adopt, plan_job
-from services.planning.plan_job import Room
+from services.planning.plan_json import plan_of_job, policy_of_job
 from services.store import attempts
 from services.store.models import Job
 
@@ -23,37 +24,37 @@ _GROWN_FROM = "grown_from_bytes"  # beside a plan: what it was meant for before 
 _STAY = (Lever.BACKBONE, Lever.BATCH_SIZE)
 
 
-def grow(session: Session, job: Job, room: Room, limit: int, law: MemoryLaw, now: datetime.datetime) -> None:
-    """Give a job that is about to start in `room` the largest plan, up to what was asked for, that `limit` holds."""
+def grow(session: Session, job: Job, device: Capacity, limit: int, law: MemoryLaw, now: datetime.datetime) -> None:
+    """Give a job that is about to start in `device` the largest plan, up to what was asked for, that `limit` holds."""
     meant_for = job.planned.get("capacity_bytes")
     if meant_for is None or job.plan == job.asked:
         return
     decision = planner.grown_plan(
-        plan_job.plan_of_job(job.asked),
-        plan_job.plan_of_job(job.plan),
-        plan_job.policy_of_job(job),
+        plan_of_job(job.asked),
+        plan_of_job(job.plan),
+        policy_of_job(job),
         law,
         limit,
         plan_job.failures(attempts.of_job(session, job.id)),
         meant_for=meant_for,
-        bfloat16=room.bfloat16,
+        bfloat16=device.bfloat16,
     )
     if decision is not None:
         adopt.adopt_while_queued(session, job, decision, limit, now)
         job.planned = {**job.planned, _GROWN_FROM: meant_for}
 
 
-def shrink_back(session: Session, job: Job, room: Room, law: MemoryLaw, now: datetime.datetime) -> bool:
-    """Fit a job that has grown to `room`, which is free, as it was before; False where it rather waits or cannot."""
-    policy, before = plan_job.policy_of_job(job), job.planned.get(_GROWN_FROM)
-    if before is None or policy.prefer is Prefer.WAIT or room.total_bytes < before:
+def shrink_back(session: Session, job: Job, device: Capacity, law: MemoryLaw, now: datetime.datetime) -> bool:
+    """Fit a job that has grown to `device`, which is free, as it was before; False where it rather waits or cannot."""
+    policy, before = policy_of_job(job), job.planned.get(_GROWN_FROM)
+    if before is None or policy.prefer is Prefer.WAIT or device.total_bytes < before:
         return False
     kept = tuple(lever for lever in policy.levers if lever not in _STAY)
     policy = dataclasses.replace(policy, levers=kept, plan_ahead=True)
     law = law.knowing(failure.point for failure in plan_job.failures(attempts.of_job(session, job.id)))
-    plan = plan_job.plan_of_job(job.plan)
-    decision = planner.first_plan(plan, policy, law, room.total_bytes, bfloat16=room.bfloat16)
-    if not isinstance(decision, Decision) or decision.prediction.high > room.free_bytes:
+    plan = plan_of_job(job.plan)
+    decision = planner.first_plan(plan, policy, law, device.total_bytes, bfloat16=device.bfloat16)
+    if not isinstance(decision, Decision) or decision.prediction.high > device.free_bytes:
         return False
-    adopt.adopt_while_queued(session, job, decision, room.total_bytes, now)
+    adopt.adopt_while_queued(session, job, decision, device.total_bytes, now)
     return True

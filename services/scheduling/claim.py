@@ -13,6 +13,15 @@ from sqlalchemy.orm import Session
 
 from services import usage
 from services.clock import utc_now
+from services.devices.capacity import (
+    KNOWN_S,
+    PRESENT_S,
+    Capacity,
+    absent_devices,
+    capacities_of,
+    largest_device,
+    present_devices,
+)
 from services.domain.contract import DeviceKind, Probe
 from services.domain.jobs.states import State, Verb, advance
 from services.domain.memory.law import MemoryLaw
@@ -22,9 +31,10 @@ from services.domain.plan.policy import Prefer
 from services.domain.planner import planner
 from services.domain.planner import probe as probing
 from services.domain.planner.planner import Decision
-from services.planning import adopt, grow_back, plan_job
+from services.planning import adopt, grow_back
 from services.planning.adopt import Start
-from services.planning.plan_job import Room
+from services.planning.measurements import law_for, points_of
+from services.planning.plan_json import change_values, plan_of_job, policy_of_job, rung_values, waits_for_device
 from services.scheduling import waiting
 from services.settings import Settings
 from services.store import attempts, devices, events, jobs, leases, queue_order
@@ -106,7 +116,7 @@ def _waiting(session: Session, standings: Mapping[int, Standing], now: datetime.
 
 
 def _free_devices(session: Session, settings: Settings, now: datetime.datetime) -> Sequence[Device]:
-    return devices.unleased(session, settings.host, now - datetime.timedelta(seconds=plan_job.PRESENT_S))
+    return devices.unleased(session, settings.host, now - datetime.timedelta(seconds=PRESENT_S))
 
 
 class _Look:
@@ -117,14 +127,14 @@ class _Look:
         self.now = now
         self._is_private = settings.private_jobs
         self.free = _free_devices(session, settings, now)
-        self.rooms = {room.device_id: room for room in plan_job.rooms(self.free)}
-        self.present = plan_job.rooms(plan_job.present_devices(session, now))
+        self.rooms = {room.device_id: room for room in capacities_of(self.free)}
+        self.present = capacities_of(present_devices(session, now))
         self._laws: dict[tuple[str, str], MemoryLaw] = {}
 
-    def law(self, job: Job, room: Room) -> MemoryLaw:
+    def law(self, job: Job, room: Capacity) -> MemoryLaw:
         key = (job.model, room.kind)
         if key not in self._laws:
-            self._laws[key] = plan_job.law_for(self.session, [job.model], room.kind)
+            self._laws[key] = law_for(self.session, [job.model], room.kind)
         return self._laws[key]
 
     @functools.cached_property
@@ -138,9 +148,9 @@ class _Look:
             for device_id, job_id, owner_id in self._holders
         }
 
-    def there(self, job: Job) -> list[Room]:
+    def there(self, job: Job) -> list[Capacity]:
         """The devices that the job may be planned for; those with a problem are not waited for for ever."""
-        is_patient = job.queued_at > self.now - datetime.timedelta(seconds=plan_job.KNOWN_S)
+        is_patient = job.queued_at > self.now - datetime.timedelta(seconds=KNOWN_S)
         return [room for room in self.present if is_patient or room.problem is None]
 
 
@@ -169,15 +179,15 @@ def _ladder(look: _Look, job: Job, device: Device) -> list[dict[str, Any]]:
     """What would follow should the job run out of the device's memory: the next steps down, by what is known now."""
     room = look.rooms[device.id]
     rungs = planner.ladder(
-        plan_job.plan_of_job(job.asked),
-        plan_job.policy_of_job(job),
+        plan_of_job(job.asked),
+        policy_of_job(job),
         look.law(job, room),
         [_limit(device)],
         bfloat16=room.bfloat16,
-        below=plan_job.plan_of_job(job.plan),
+        below=plan_of_job(job.plan),
         most=_RUNGS,
     )
-    return [plan_job.rung_values(rung, [device.id]) for rung in rungs]
+    return [rung_values(rung, [device.id]) for rung in rungs]
 
 
 def _holding(look: _Look, job: Job) -> Device | None:
@@ -185,38 +195,38 @@ def _holding(look: _Look, job: Job) -> Device | None:
 
 
 def _holding_if_smaller(look: _Look, job: Job) -> Device | None:
-    room = plan_job.largest(list(look.rooms.values()), job.min_memory_bytes)
+    room = largest_device(list(look.rooms.values()), job.min_memory_bytes)
     if room is None or not grow_back.shrink_back(look.session, job, room, look.law(job, room), look.now):
         return None
     return next(device for device in look.free if device.id == room.device_id)
 
 
 def _starts_as_asked(job: Job) -> bool:
-    return job.attempts == 0 and not plan_job.policy_of_job(job).plan_ahead
+    return job.attempts == 0 and not policy_of_job(job).plan_ahead
 
 
-def _holds(room: Room, job: Job, look: _Look) -> bool:
+def _holds(room: Capacity, job: Job, look: _Look) -> bool:
     return room.size_bytes >= job.min_memory_bytes and room.free_bytes >= _needed(job, look.law(job, room))
 
 
 def _needed(job: Job, law: MemoryLaw) -> int:
     """The predicted peak with its margin. A plan that was chosen as a last try is worth the device it was tried for."""
-    predicted = law.predict(plan_job.plan_of_job(job.plan)).high
+    predicted = law.predict(plan_of_job(job.plan)).high
     capacity = job.planned.get("capacity_bytes")
     return min(predicted, capacity) if capacity else predicted
 
 
 def _fit_to(look: _Look, job: Job) -> bool:
     """See to it that the job's plan fits the largest device that there is; False where it cannot."""
-    room = plan_job.largest(look.there(job), job.min_memory_bytes)
+    room = largest_device(look.there(job), job.min_memory_bytes)
     if room is None:
         _wait(job, waiting.for_repair(look.present) or waiting.for_size(job.min_memory_bytes))
         return False
     law = look.law(job, room)
-    plan = plan_job.plan_of_job(job.plan)
+    plan = plan_of_job(job.plan)
     if _suits(job, room, law):
         return True
-    policy = dataclasses.replace(plan_job.policy_of_job(job), plan_ahead=True)
+    policy = dataclasses.replace(policy_of_job(job), plan_ahead=True)
     decision = planner.first_plan(plan, policy, law, room.total_bytes, bfloat16=room.bfloat16)
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
         away = _awaited(look, job)
@@ -226,7 +236,7 @@ def _fit_to(look: _Look, job: Job) -> bool:
     if isinstance(decision, Decision):
         adopt.adopt_while_queued(look.session, job, decision, room.total_bytes, look.now)
         return True
-    if plan_job.waits_for_device(job):
+    if waits_for_device(job):
         _wait(job, waiting.for_larger(decision.reason))
         return False
     job.state = advance(State(job.state), Verb.FAIL)
@@ -237,17 +247,17 @@ def _fit_to(look: _Look, job: Job) -> bool:
     return False
 
 
-def _awaited(look: _Look, job: Job) -> Room | None:
+def _awaited(look: _Look, job: Job) -> Capacity | None:
     """A device that would hold the job, if its host came back."""
-    for room in plan_job.rooms(plan_job.absent_devices(look.session, look.now)):
+    for room in capacities_of(absent_devices(look.session, look.now)):
         if _suits(job, room, look.law(job, room)):
             return room
     return None
 
 
-def _suits(job: Job, room: Room, law: MemoryLaw) -> bool:
+def _suits(job: Job, room: Capacity, law: MemoryLaw) -> bool:
     """Would the whole device hold the job's plan? One that is known to run out on it does not."""
-    known = law.predict(plan_job.plan_of_job(job.plan)).low
+    known = law.predict(plan_of_job(job.plan)).low
     fits = _needed(job, law) <= room.total_bytes and known <= room.total_bytes
     return fits and room.size_bytes >= job.min_memory_bytes
 
@@ -259,7 +269,7 @@ def _wait(job: Job, reason: str | None) -> None:
 
 def _limit(device: Device) -> int:
     """What the attempt can have: of a GPU, what others have left of it."""
-    [room] = plan_job.rooms([device])
+    [room] = capacities_of([device])
     return room.free_bytes if device.kind == DeviceKind.GPU else room.total_bytes
 
 
@@ -322,8 +332,8 @@ def _lease(
         token=token,
         device_id=device.id,
         device_key=device.key,
-        model=plan_job.plan_of_job(job.plan).model,
-        plan=plan_job.plan_of_job(job.plan),
+        model=plan_of_job(job.plan).model,
+        plan=plan_of_job(job.plan),
         base_config=job.base_config,
         dataset=job.dataset,
         checkpoint=start.checkpoint,
@@ -335,12 +345,12 @@ def _lease(
 
 
 def _probe(session: Session, job: Job, device: Device) -> Probe | None:
-    plan = plan_job.plan_of_job(job.plan)
+    plan = plan_of_job(job.plan)
     return probing.probe_for(
-        plan_job.plan_of_job(job.asked),
+        plan_of_job(job.asked),
         plan,
-        plan_job.policy_of_job(job),
-        plan_job.points_of(session, plan.model, device.kind),
+        policy_of_job(job),
+        points_of(session, plan.model, device.kind),
         _limit(device),
         is_first=job.attempts == 0,
     )
@@ -354,5 +364,5 @@ def _planned(job: Job, start: Start) -> dict[str, Any]:
     return {
         **job.planned,
         "summary": f"{summary} It {start.change.reason}.",
-        "changes": [*changes, *plan_job.change_values([start.change])],
+        "changes": [*changes, *change_values([start.change])],
     }

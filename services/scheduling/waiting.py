@@ -2,37 +2,36 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from services.devices.capacity import Capacity, capacities_of, largest_device
 from services.devices.holders import neighbours
 from services.domain.sizes import in_mb
-from services.planning import plan_job
-from services.planning.plan_job import Room
 from services.store.models import Device
 
 __all__ = ["for_a_device", "for_larger", "for_memory", "for_repair", "for_size"]
 
 
 def for_a_device(
-    free: Sequence[Device], present: Iterable[Room], holders: Mapping[str, str], suits: Callable[[Room], bool]
+    free: Sequence[Device], present: Iterable[Capacity], holders: Mapping[str, str], suits: Callable[[Capacity], bool]
 ) -> str | None:
     """The device that would hold the job and why it does not have it yet; None where it is about to.
 
     `holders`: what runs, by device, as the job's owner may hear of it. `suits`: would the whole device hold the job?
     """
-    here = [room for room in plan_job.rooms(free) if suits(room)]
+    here = [device for device in capacities_of(free) if suits(device)]
     if here:
         return for_memory(free, here)
-    wanted = sorted((room for room in present if suits(room)), key=lambda room: room.total_bytes)
-    busy = [room for room in wanted if room.device_id in holders]
+    wanted = sorted((device for device in present if suits(device)), key=lambda device: device.total_bytes)
+    busy = [device for device in wanted if device.device_id in holders]
     if busy:
         more = f", or for one of {len(busy) - 1} others" if len(busy) > 1 else ""
         return f"Waits for {_named(busy[0])}, busy with {holders[busy[0].device_id]}{more}"
     if wanted:
         return for_repair(wanted)
-    return for_memory(free, plan_job.rooms(free))
+    return for_memory(free, capacities_of(free))
 
 
-def for_memory(free: Sequence[Device], found: Sequence[Room]) -> str | None:
-    largest = plan_job.largest(found)
+def for_memory(free: Sequence[Device], found: Sequence[Capacity]) -> str | None:
+    largest = largest_device(found)
     if largest is None:
         return None
     processes = next(device.processes for device in free if device.id == largest.device_id)
@@ -55,11 +54,11 @@ def for_larger(why: str) -> str:
     return f"Waits for a larger device. {why}"
 
 
-def for_repair(wanted: Iterable[Room]) -> str | None:
-    broken = [room for room in wanted if room.problem is not None]
+def for_repair(wanted: Iterable[Capacity]) -> str | None:
+    broken = [device for device in wanted if device.problem is not None]
     return f"Waits for {_named(broken[-1])}: {broken[-1].problem}" if broken else None
 
 
-def _named(room: Room) -> str:
-    size = f", {in_mb(room.size_bytes)}" if room.size_bytes else ""
-    return f"{room.name} ({room.device_id}{size})"
+def _named(device: Capacity) -> str:
+    size = f", {in_mb(device.size_bytes)}" if device.size_bytes else ""
+    return f"{device.name} ({device.device_id}{size})"

@@ -7,6 +7,7 @@ import pytest
 
 from services.attempts import ingest
 from services.clock import utc_now
+from services.devices.capacity import capacities_of
 from services.domain.contract import AllocatorStats, Reason
 from services.domain.jobs.states import State
 from services.domain.plan.policy import Policy
@@ -47,7 +48,7 @@ def test_a_first_plan_is_for_the_largest_device_that_is_there(desk: Desk) -> Non
 
 def test_without_devices_there_is_no_capacity_and_the_plan_is_as_asked(desk: Desk) -> None:
     found = first(desk)
-    assert (found.capacity, list(found.rooms)) == (None, [])
+    assert (found.capacity, list(found.present)) == (None, [])
     assert isinstance(found.decision, Decision)
 
 
@@ -234,8 +235,8 @@ def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk, monkeypatch: pytest.
     assert found.decision.prediction.points == 3
 
 
-def test_rooms_know_what_is_free_and_what_is_printed_on_them(desk: Desk) -> None:
+def test_a_capacity_knows_what_is_free_and_the_size_of_the_device(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 10 * GB, others=14 * GB), slot(0, 1000, free_mb=300))
-    card, cpu = sorted(plan_job.rooms(desk.rows(Device)), key=lambda room: room.kind, reverse=True)
+    card, cpu = sorted(capacities_of(desk.rows(Device)), key=lambda room: room.kind, reverse=True)
     assert (card.size_bytes, card.total_bytes, card.free_bytes) == (24 * GB, 24 * GB - 600 * MB, 10 * GB - 600 * MB)
     assert (cpu.size_bytes, cpu.total_bytes, cpu.free_bytes) == (1000 * MB, 1000 * MB, 300 * MB)

@@ -18,7 +18,7 @@ from services.domain.memory.law import MemoryLaw, Prediction
 from services.domain.plan.plan import Plan, Precision
 from services.errors import Invalid
 from services.jobs import queries, submit
-from services.planning import plan_job
+from services.planning.plan_json import plan_of_job
 from services.scheduling.claim import Claim
 from services.store.models import Device, Event, Job, Lease, Measurement
 from services.users import directory
@@ -201,7 +201,7 @@ def test_starting_as_asked_takes_the_largest(desk: Desk) -> None:
 def test_starting_as_asked_does_not_care_about_predictions(desk: Desk) -> None:
     desk.slots(100)
     claim = desk.claimed(policy={"plan_ahead": False})
-    assert claim.plan == plan_job.plan_of_job(desk.job(claim.job_id).asked)
+    assert claim.plan == plan_of_job(desk.job(claim.job_id).asked)
 
 
 def test_a_device_with_a_problem_or_a_silent_host_is_not_used(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from services.domain.memory.law import MemoryLaw
 from services.domain.plan.policy import Lever, Policy, Prefer
 from services.errors import Invalid
 from services.planning import plan_job
+from services.planning.plan_json import plan_of_job
 from services.store.engine import Store
 from services.store.models import Attempt
 from tests.support.desk import Desk, empty
@@ -69,7 +70,7 @@ def test_whatever_happens_to_a_job_it_ends_keeps_its_floors_and_repeats_no_failu
         claim = desk.claim()
         if claim is None:
             break
-        assert_inside(claim.plan, plan_job.plan_of_job(job.asked), Policy.from_dict(job.policy))
+        assert_inside(claim.plan, plan_of_job(job.asked), Policy.from_dict(job.policy))
         *before, now = desk.attempts(job_id)
         assert_nothing_failed_comes_again(before, now)
         end = next(ends_left, Reason.DEVICE_MEMORY)
@@ -85,7 +86,7 @@ def test_whatever_happens_to_a_job_it_ends_keeps_its_floors_and_repeats_no_failu
 
 def assert_nothing_failed_comes_again(before: list[Attempt], now: Attempt) -> None:
     """Failures that are made up may contradict each other between models: there, the catalogue is asked."""
-    failures, plan = plan_job.failures(before), plan_job.plan_of_job(now.plan)
+    failures, plan = plan_job.failures(before), plan_of_job(now.plan)
     of_one_model, of_any = MemoryLaw([failure.point for failure in failures]), MemoryLaw([])
     for failure in failures:
         if failure.limit_bytes >= now.limit_bytes:

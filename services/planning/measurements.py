@@ -1,0 +1,154 @@
+"""Measurements of attempts: from what an attempt left to rows, and from rows to the points of the memory law."""
+
+import datetime
+import functools
+import importlib.metadata
+from collections.abc import Iterable
+
+from sqlalchemy.orm import Session
+
+from services import sanitize
+from services.domain import catalogue
+from services.domain.contract import ENOUGH_RUNS, AllocatorStats, Outcome, Phase
+from services.domain.diagnosis.ending import Diagnosis
+from services.domain.memory.law import MemoryLaw, Point
+from services.domain.plan.plan import Plan, Precision
+from services.planning import past_attempts
+from services.planning.plan_json import plan_of_job
+from services.store import measurements
+from services.store.models import Attempt, Measurement
+
+__all__ = ["law_for", "measured", "measurement", "points_of", "possible_peak", "ran_out_evaluating"]
+
+_MOST_DEVICES = 4  # as much memory as so many devices have is not believed of a trainer that had one
+
+
+def law_for(session: Session, models: Iterable[str], kind: str | None) -> MemoryLaw:
+    """The law that this box's own measurements give for these models and the smaller ones below them."""
+    names = {rung.name for name in models for rung in _ladder(name)}
+    return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)], _software())
+
+
+def points_of(session: Session, model: str, kind: str) -> list[Point]:
+    """What this box has measured of the model itself on this kind of device, with the software that trains now."""
+    points = [_point(row) for row in measurements.of_models(session, [model], kind)]
+    return [point for point in points if point.software == _software()]
+
+
+def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, *, ran_out: bool) -> Measurement | None:
+    """The measurement that an ended attempt is; None where it says nothing about memory.
+
+    `ran_out`: its plan was too large. What a leak came to is not what its plan needs.
+    """
+    if attempt.diagnosis == Diagnosis.LEAK:
+        return None
+    allocator = outcome.allocator if outcome else AllocatorStats()
+    # More than there was, whatever the allocator says: fragments cannot be used either.
+    at_least = max(_known(allocator.in_use) + _known(allocator.requested), attempt.limit_bytes + 1)
+    at_least = min(at_least, _MOST_DEVICES * attempt.limit_bytes + 1)
+    # The peak of one that never trained a step is no peak of training.
+    trained = max(attempt.peak_bytes or 0, _known(allocator.peak)) if attempt.step_s is not None else 0
+    peak = possible_peak(trained, attempt)
+    evaluation: int | None = possible_peak(_known(allocator.evaluation_peak), attempt) or None
+    if ran_out and ran_out_evaluating(attempt):
+        evaluation = at_least
+    elif ran_out:
+        peak, evaluation = at_least, None
+    if not peak and not evaluation:
+        return None
+    return measurement(
+        attempt,
+        plan_of_job(attempt.plan),
+        now,
+        peak=peak,
+        evaluation=evaluation,
+        host_peak=sanitize.count(outcome.host_peak_bytes) if outcome else None,
+        complete=not ran_out,
+        brief=not ran_out and _is_brief(attempt, outcome),
+    )
+
+
+def measurement(
+    attempt: Attempt,
+    plan: Plan,
+    now: datetime.datetime,
+    *,
+    peak: int,
+    complete: bool,
+    brief: bool = False,
+    evaluation: int | None = None,
+    host_peak: int | None = None,
+) -> Measurement:
+    """What `attempt` has measured of `plan`; not complete: it needed at least this; brief: in few steps."""
+    return Measurement(
+        job_id=attempt.job_id,
+        attempt=attempt.number,
+        model=plan.model,
+        precision=str(plan.precision),
+        micro_batch=plan.micro_batch,
+        accumulation=plan.accumulation,
+        height=plan.image_size[0],
+        width=plan.image_size[1],
+        proposals=plan.proposals,
+        second_stage_batch=plan.second_stage_batch,
+        device_kind=past_attempts.device_kind(attempt),
+        software=_software(),
+        peak_bytes=peak,
+        evaluation_peak_bytes=evaluation,
+        host_peak_bytes=host_peak,
+        complete=complete,
+        brief=brief,
+        created_at=now,
+    )
+
+
+def _is_brief(attempt: Attempt, outcome: Outcome | None) -> bool:
+    """Whether so few micro-batches were computed that more of them may need more."""
+    said = sanitize.count(outcome.runs) if outcome else None
+    at_most = attempt.step * plan_of_job(attempt.plan).accumulation  # it may have gone on from a checkpoint
+    return (at_most if said is None else said) < ENOUGH_RUNS
+
+
+def _known(said: int | None) -> int:
+    """Bytes, as the trainer says; 0 where it says nothing that can be."""
+    return min(sanitize.count(said) or 0, 2**60)
+
+
+def possible_peak(peak: int, attempt: Attempt) -> int:
+    """0 for a peak that the attempt's device cannot have had: it would keep other jobs of the model from starting."""
+    return peak if peak <= _MOST_DEVICES * attempt.limit_bytes else 0
+
+
+def ran_out_evaluating(attempt: Attempt) -> bool:
+    return attempt.phase == Phase.EVALUATING
+
+
+@functools.cache
+def _software() -> str:
+    """What trains here, read without importing it: another version may need another amount."""
+    try:
+        return f"tensorflow {importlib.metadata.version('tensorflow')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _ladder(name: str) -> list[catalogue.Model]:
+    model = catalogue.get(name)
+    return [model, *catalogue.smaller_models(model)]
+
+
+def _point(row: Measurement) -> Point:
+    return Point(
+        model=row.model,
+        precision=Precision(row.precision),
+        micro_batch=row.micro_batch,
+        image_size=(row.height, row.width),
+        proposals=row.proposals,
+        peak_bytes=row.peak_bytes,
+        complete=row.complete,
+        second_stage_batch=row.second_stage_batch,
+        accumulation=row.accumulation,
+        evaluation_bytes=row.evaluation_peak_bytes,
+        software=row.software,
+        brief=row.brief,
+    )
