@@ -9,7 +9,7 @@ from pathlib import Path
 
 from services.attempts import finish
 from services.attempts.evidence import Facts
-from services.attempts.finish import Left
+from services.attempts.finish import HeldAttempt, Left, TrainerEnd, finish_attempt
 from services.broker import wake_workers
 from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, OUTCOME_FILE
@@ -23,7 +23,6 @@ from worker.attempt_processes import Process, is_supervisor, supervisor_of
 from worker.notes import Running
 from worker.process_locks import boot_id, is_alive, is_free
 from worker.supervisor.observer import facts_left
-from worker.supervisor.watch import take_in_and_conclude
 
 __all__ = ["Reaper"]
 
@@ -110,18 +109,10 @@ class Reaper:
             left = Left(None, None, ending)
             return finish.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
         status, killed_because = notes.read_exit(orphan.folder)
-        concluded = take_in_and_conclude(
-            self._store,
-            lease.job_id,
-            lease.attempt,
-            lease.token,
-            orphan.folder,
-            status,
-            killed_because,
-            Facts() if orphan.rebooted else facts_left(orphan.folder),
-            rebooted=orphan.rebooted,
-        )
-        return concluded is not None
+        held = HeldAttempt(lease.job_id, lease.attempt, lease.token, orphan.folder)
+        facts = Facts() if orphan.rebooted else facts_left(orphan.folder)
+        end = TrainerEnd(status, killed_because, facts, rebooted=orphan.rebooted)
+        return finish_attempt(self._store, held, end) is not None
 
 
 def _is_supervised(lease: Lease, running: Running | None) -> bool:

@@ -1,7 +1,8 @@
-"""What follows the end of an attempt: the remedy is chosen and becomes the job's next state, plan and adjustments."""
+"""Choose the remedy for a finished attempt and apply it to the job: its next state, plan and adjustments."""
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -11,16 +12,17 @@ from services.domain import pipeline_config
 from services.domain.contract import Reason
 from services.domain.diagnosis import leaks
 from services.domain.diagnosis.ending import Diagnosis, Ending
-from services.domain.diagnosis.remedies import Next, Scene, remedy_for
-from services.domain.jobs.states import FINAL, State, Stop, Verb, advance
+from services.domain.diagnosis.remedies import Next, Remedy, Scene, remedy_for
+from services.domain.jobs.states import State, Stop, Verb
 from services.domain.pipeline_config import ConfigError, InputSizes
 from services.domain.planner.planner import Decision
+from services.jobs import transitions
 from services.planning import adopt, past_attempts, plan_job
-from services.planning.plan_json import change_values, policy_of_job
+from services.planning.plan_json import policy_of_job
 from services.store import attempts, devices, training_series
 from services.store.models import Attempt, Job
 
-__all__ = ["follow"]
+__all__ = ["Chosen", "apply", "choose"]
 
 _VERBS = {
     Next.SUCCEED: Verb.SUCCEED,
@@ -35,17 +37,30 @@ _GOES_ON = (Next.AGAIN, Next.HOLD, Next.PAUSE)
 _POINTS = 200  # of a series, for its slope
 
 
-def follow(
+@dataclass(frozen=True)
+class Chosen:
+    """What follows an attempt. `decision` and `capacity`: the smaller plan, where there is one."""
+
+    remedy: Remedy
+    verb: Verb
+    summary: str
+    reason: str | None
+    saved_step: int  # of the newest checkpoint
+    decision: Decision | None = None
+    capacity: int = 0
+
+
+def choose(
     session: Session,
     job: Job,
     attempt: Attempt,
     ending: Ending,
     now: datetime.datetime,
     others: Sequence[Mapping[str, Any]] = (),
-) -> str:
-    """Carry out what the end of `attempt`, which is noted in it, comes to; returns it in words.
+) -> Chosen:
+    """Only reads. The attempt must hold its ending already, and its measurement must be in the store.
 
-    `others`: who else was seen on the device at the end; where nobody was, its host's last report counts.
+    `others`: other processes seen on the device at the end; where there are none, its host's last report counts.
     """
     all_attempts = attempts.of_job(session, job.id)
     stop = Stop(job.stop) if job.stop else None
@@ -56,47 +71,38 @@ def follow(
         policy_of_job(job).max_attempts,
         stop,
     )
-    job.adjustments = remedy.adjustments.to_dict()
-    if remedy.next is Next.SMALLER:
-        return _smaller(session, job, all_attempts, stop, now)
-    if remedy.next in _GOES_ON:
-        job.step = saved  # steps after it are made again
-        job.planned = {**job.planned, "summary": remedy.said, "changes": change_values(remedy.changes)}
-    if remedy.next is Next.HOLD:
-        job.not_before = now + datetime.timedelta(seconds=remedy.wait_s)
-    _move(job, _VERBS[remedy.next], remedy.reason, now)
-    if ending.reason is Reason.COMPLETED and job.state == State.SUCCEEDED:
-        job.step = job.steps
-    return remedy.said
-
-
-def _smaller(
-    session: Session, job: Job, all_attempts: Sequence[Attempt], stop: Stop | None, now: datetime.datetime
-) -> str:
+    if remedy.next is not Next.SMALLER:
+        return Chosen(remedy, _VERBS[remedy.next], remedy.said, remedy.reason, saved)
     decision, capacity = plan_job.plan_after(session, job, all_attempts, now)
     if not isinstance(decision, Decision):
-        _move(job, Verb.FAIL, decision.reason, now)
-        return f"Not retried. {decision.reason}"
-    job.step = past_attempts.saved_step(all_attempts)  # counted in smaller batches next
-    adopt.adopt(job, decision, capacity)
-    _move(job, Verb.PAUSE if stop is Stop.PAUSE else Verb.REQUEUE, None, now)
-    return decision.summary
+        return Chosen(remedy, Verb.FAIL, f"Not retried. {decision.reason}", decision.reason, saved)
+    verb = Verb.PAUSE if stop is Stop.PAUSE else Verb.REQUEUE
+    return Chosen(remedy, verb, decision.summary, None, saved, decision, capacity)
 
 
-def _move(job: Job, verb: Verb, reason: str | None, now: datetime.datetime) -> None:
-    job.state = advance(State(job.state), verb)
-    job.reason, job.stop = reason, None
-    job.version += 1
-    if job.state in FINAL:
-        job.finished_at = now
-    elif job.state == State.QUEUED:
-        job.queued_at = now
+def apply(
+    session: Session, job: Job, attempt: Attempt, chosen: Chosen, now: datetime.datetime, end: Mapping[str, Any]
+) -> None:
+    """Write what was chosen. `end`: how the attempt ended, for webhooks."""
+    remedy = chosen.remedy
+    job.adjustments = remedy.adjustments.to_dict()
+    if remedy.next in _GOES_ON:
+        adopt.note_remedy(job, remedy.said, remedy.changes)
+    if remedy.next in _GOES_ON or chosen.decision is not None:
+        job.step = chosen.saved_step  # later steps are trained again
+    if remedy.next is Next.HOLD:
+        job.not_before = now + datetime.timedelta(seconds=remedy.wait_s)
+    transitions.move(session, job, chosen.verb, now, reason=chosen.reason, attempt=attempt.number, end=end)
+    if chosen.decision is not None:
+        adopt.plan_after_oom(session, job, attempt.number, chosen.decision, chosen.capacity, now, end)
+    if attempt.reason == Reason.COMPLETED and job.state == State.SUCCEEDED:
+        job.step = job.steps
 
 
 def _scene(
     session: Session, attempt: Attempt, ending: Ending, others: Sequence[Mapping[str, Any]], saved: int
 ) -> Scene:
-    """Only what this diagnosis asks for is looked up."""
+    """Look up only what this diagnosis needs."""
     outcome = attempt.outcome or {}
     return Scene(
         message=ending.message,

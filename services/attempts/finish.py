@@ -1,6 +1,6 @@
-"""The end of an attempt: what is left on disk is read, and the job finishes or is queued again, in one transaction.
+"""The end of an attempt: read what is left on disk; then finish the job or queue it again, in one transaction.
 
-The supervisor calls `conclude`; where it is gone, the reaper does. Both hold the lease's token or change nothing.
+The supervisor calls `finish_attempt`; where it is gone, the reaper does. Without the lease's token nothing changes.
 """
 
 import datetime
@@ -8,15 +8,16 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from services import sanitize, usage
-from services.attempts import apply_remedy
+from services.attempts import apply_remedy, ingest
 from services.attempts.completion import what_is_missing
+from services.attempts.evidence import Facts, known
 from services.clock import utc_now
 from services.devices import history as device_history
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome, Reason
@@ -28,15 +29,38 @@ from services.planning import past_attempts
 from services.planning.measurements import measured
 from services.safe_files import CHUNK, open_regular
 from services.store import attempts, events, jobs, leases, measurements
-from services.store.engine import Store
+from services.store.engine import Store, StoreUnavailable
 from services.store.models import Attempt, Job
-from services.webhooks import outbox
 
-__all__ = ["Concluded", "Left", "conclude", "read_left", "unreadable"]
+__all__ = ["Concluded", "HeldAttempt", "Left", "TrainerEnd", "conclude", "finish_attempt", "read_left", "unreadable"]
 
 _MOST_OF_LOG = 2**30  # bytes, from the end: seconds
 _MOST_OF_OUTCOME = 64 * 2**20  # bytes: a trainer of ours writes some kilobytes
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class HeldAttempt:
+    """An attempt whose lease the caller holds by its token. `folder`: the attempt directory."""
+
+    job_id: int
+    number: int
+    token: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class TrainerEnd:
+    """How a trainer ended, as its host knows it.
+
+    `killed_because`: why we killed it, where we did. `rebooted`: its host was restarted, which explains an end that
+    nothing else does.
+    """
+
+    exit_status: int | None
+    killed_because: str | None = None
+    facts: Facts = field(default_factory=Facts)
+    rebooted: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,29 +80,38 @@ class Concluded:
     followed_by: str
 
 
-def read_left(
-    attempt_dir: Path,
-    exit_status: int | None,
-    killed_because: str | None = None,
-    known: Case | None = None,
-    others: tuple[Mapping[str, Any], ...] = (),
-    *,
-    rebooted: bool = False,
-) -> Left:
-    """`killed_because`: why we killed the trainer ourselves, where we did; `known`: what was measured meanwhile;
-    `rebooted`: its host was, which explains an end that nothing else does."""
+def finish_attempt(store: Store, held: HeldAttempt, end: TrainerEnd) -> Concluded | None:
+    """Read the last events, then conclude. Results that cannot be read whole are concluded by the exit status alone.
+
+    Returns None, with nothing changed, where the lease is lost. Raises StoreUnavailable: call again later.
+    """
+    try:
+        while ingest.ingest(store, held.job_id, held.number, held.token, held.folder):
+            pass
+        left = read_left(held.folder, end, known(store, held.job_id, held.number, end.facts))
+        return conclude(store, held.job_id, held.number, held.token, left)
+    except StoreUnavailable:
+        raise
+    except Exception as error:
+        _log.exception("job %s, attempt %s: its results cannot be read completely", held.job_id, held.number)
+        left = unreadable(end.exit_status, error)
+        return conclude(store, held.job_id, held.number, held.token, left)
+
+
+def read_left(attempt_dir: Path, end: TrainerEnd, case: Case | None = None) -> Left:
+    """`case`: what was measured while it ran."""
     outcome = _outcome(attempt_dir / OUTCOME_FILE)
-    completed = exit_status is None and outcome is not None and outcome.reason is Reason.COMPLETED
+    completed = end.exit_status is None and outcome is not None and outcome.reason is Reason.COMPLETED
     missing = what_is_missing(attempt_dir, outcome) if completed and outcome else None
     printed = _printed(attempt_dir / LOG_FILE)
-    ending = read_ending(exit_status, outcome, printed, known, is_whole=completed and missing is None)
-    if rebooted and ending.reason in (None, Reason.STOPPED):
+    ending = read_ending(end.exit_status, outcome, printed, case, is_whole=completed and missing is None)
+    if end.rebooted and ending.reason in (None, Reason.STOPPED):
         ending = Ending(Diagnosis.INTERRUPTED, "the host was restarted", ending.reason)
-    if killed_because and ending.reason is None:
-        ending = replace(ending, message=killed_because)
+    if end.killed_because and ending.reason is None:
+        ending = replace(ending, message=end.killed_because)
     if missing:
         ending = replace(ending, message=f"{ending.message}; its outcome says completed, but {missing}")
-    return Left(exit_status, outcome, ending, killed=killed_because is not None, others=others)
+    return Left(end.exit_status, outcome, ending, killed=end.killed_because is not None, others=end.facts.others)
 
 
 def unreadable(exit_status: int | None, error: Exception) -> Left:
@@ -98,40 +131,18 @@ def conclude(store: Store, job_id: int, number: int, token: str, left: Left) -> 
         if lease is None or lease.attempt != number or job is None or attempt is None or job.state in FINAL:
             return None
         ending = _ending(job, left)
-        plan = job.plan
         _note(session, attempt, left.outcome, left.exit_status, ending, now)
         device_history.write_down_peak(session, attempt, now)
-        attempt.followed_by = apply_remedy.follow(session, job, attempt, ending, now, left.others)
-        concluded = Concluded(State(job.state), attempt.followed_by)
+        chosen = apply_remedy.choose(session, job, attempt, ending, now, left.others)
+        attempt.followed_by = chosen.summary
         usage.charge(session, job.owner_id, lease, now)
         leases.release(session, job_id, token)
-        events.add(
-            session,
-            job_id,
-            "ended",
-            now,
-            number,
-            diagnosis=attempt.diagnosis,
-            message=attempt.message,
-            followed_by=attempt.followed_by,
-        )
-        if job.plan != plan:
-            how = {name: job.planned[name] for name in ("summary", "changes")}
-            events.add(session, job_id, "replanned", now, number, plan=job.plan, **how)
-            outbox.tell(session, job, outbox.Kind.REPLANNED, now, **_about(attempt), plan=job.plan, **how)
-        outbox.tell_end(session, job, now, **_about(attempt))
-        events.add(session, job_id, "state", now, number, state=job.state, reason=job.reason)
+        end = {"diagnosis": attempt.diagnosis, "message": attempt.message, "followed_by": attempt.followed_by}
+        events.add(session, job_id, "ended", now, number, **end)
+        apply_remedy.apply(session, job, attempt, chosen, now, {"attempt": number, **end})
+        concluded = Concluded(State(job.state), chosen.summary)
     _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, concluded.followed_by)
     return concluded
-
-
-def _about(attempt: Attempt) -> dict[str, str | int | None]:
-    return {
-        "attempt": attempt.number,
-        "diagnosis": attempt.diagnosis,
-        "message": attempt.message,
-        "followed_by": attempt.followed_by,
-    }
 
 
 def _ending(job: Job, left: Left) -> Ending:

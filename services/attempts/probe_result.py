@@ -11,7 +11,7 @@ from services.domain.contract import ENOUGH_RUNS
 from services.domain.plan import changes as plan_changes
 from services.domain.plan.plan import Plan
 from services.domain.planner import probe
-from services.planning import past_attempts
+from services.planning import adopt, past_attempts
 from services.planning.measurements import law_for, measurement, possible_peak
 from services.planning.plan_json import change_values, plan_of_job, prediction_values
 from services.sanitize import count
@@ -40,9 +40,7 @@ def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any
         "changes": [*(attempt.planned.get("changes") or []), *change_values(changes)],
         "prediction": prediction_values(law.predict(after)),
     }
-    attempt.plan, attempt.planned = after.to_dict(), planned
-    job.plan, job.planned = after.to_dict(), planned
-    job.version += 1
+    adopt.probed_plan(job, attempt, after, planned)
 
 
 def _points(said: Mapping[str, Any], batch: int) -> dict[int, int | None]:

@@ -11,13 +11,14 @@ from services.broker import wake_workers
 from services.clock import utc_now
 from services.datasets import library
 from services.domain.diagnosis.ending import Diagnosis
-from services.domain.jobs.states import FINAL, State, Stop, Verb, advance
+from services.domain.jobs.states import FINAL, State, Stop, Verb
 from services.domain.tfrecord import DatasetError
 from services.errors import Conflict, NotFound
 from services.idempotency import Done, Key
-from services.jobs import queries, quota, submit
+from services.jobs import queries, quota, submit, transitions
 from services.jobs.submit import Submitted
-from services.planning import adopt, attempt_config, past_attempts
+from services.planning import attempt_config, past_attempts
+from services.planning.warm_start import warm_start
 from services.settings import Settings
 from services.store import attempts, audit, events, jobs, leases
 from services.store.engine import Store
@@ -76,7 +77,7 @@ def resume(
                 raise problem
             quota.require_room(session, settings, job.owner_id, is_new=False)
         _move(session, principal, job, Verb.RESUME)
-        job.queued_at, job.not_before = utc_now(), None
+        job.not_before = None
 
     done = _once(store, principal, job_id, Verb.RESUME, idempotency_key, work)
     wake_workers(settings)
@@ -109,7 +110,7 @@ def _require_files(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> 
         raise Conflict("files_missing", f"the job's dataset cannot be used: {error}") from None
     if earlier and past_attempts.saved_step(earlier):
         return  # it goes on from a checkpoint of its own
-    checkpoint = adopt.start_of(settings, job, earlier).checkpoint
+    checkpoint = warm_start(settings, job, earlier).checkpoint
     if checkpoint and not attempt_config.checkpoint_path(settings.checkpoints_dir, checkpoint):
         advice = "upload it again under this name with POST /v1/checkpoints, then resume the job"
         raise Conflict("files_missing", f"the checkpoint {checkpoint!r} is gone: {advice}")
@@ -228,10 +229,5 @@ def _ask(session: Session, principal: Principal, job: Job, stop: Stop) -> None:
 
 def _move(session: Session, principal: Principal, job: Job, verb: Verb) -> None:
     now = utc_now()
-    job.state = advance(State(job.state), verb)
-    job.reason = None
-    job.version += 1
-    if job.state in FINAL:
-        job.finished_at = now
-    events.add(session, job.id, "state", now, state=job.state, by=principal.name)
+    transitions.move(session, job, verb, now, by=principal.name)
     audit.add(session, principal.user_id, f"job.{verb}", f"job {job.id}", now)

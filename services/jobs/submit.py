@@ -9,17 +9,16 @@ from sqlalchemy.orm import Session
 from services import idempotency as once
 from services.broker import wake_workers
 from services.clock import utc_now
-from services.domain.jobs.states import State
 from services.domain.plan.plan import Plan
 from services.domain.planner.planner import Decision
 from services.errors import Invalid, LimitReached
 from services.idempotency import Done, Key
-from services.jobs import feasibility, own_config_changes, queries, quota
+from services.jobs import feasibility, own_config_changes, queries, quota, transitions
 from services.jobs.check_request import Prepared, prepare
-from services.planning import plan_job
+from services.planning import adopt, plan_job
 from services.planning.plan_json import as_planned, prediction_values
 from services.settings import Settings
-from services.store import audit, events, idempotency, jobs
+from services.store import audit, idempotency
 from services.store.engine import Store
 from services.store.models import Job
 from services.users.principal import Principal
@@ -119,7 +118,6 @@ def _create(session: Session, settings: Settings, principal: Principal, offer: _
         owner_id=principal.user_id,
         name=request.get("name") or f"{asked.model} on {request['dataset']}",
         notes=request.get("notes") or "",
-        state=State.QUEUED,
         priority=request.get("priority") or 0,
         model=asked.model,
         dataset=request["dataset"],
@@ -127,16 +125,11 @@ def _create(session: Session, settings: Settings, principal: Principal, offer: _
         policy=prepared.policy.to_dict(),
         base_config=prepared.base_config,
         asked=asked.to_dict(),
-        plan=offer.plan.to_dict(),
-        planned=offer.planned,
         reason=offer.awaited,
         min_memory_bytes=prepared.min_memory_bytes,
-        steps=offer.plan.steps,
-        created_at=now,
-        queued_at=now,
     )
-    jobs.add(session, job)
-    events.add(session, job.id, "submitted", now, by=principal.name, summary=job.planned["summary"])
+    adopt.first_plan(job, offer.plan, offer.planned)
+    transitions.put_in_queue(session, job, now, by=principal.name)
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
     return job
 

@@ -1,69 +1,88 @@
-"""How a plan becomes a job's, and what an attempt under it starts from."""
+"""The only writer of a job's plan.
+
+A plan is written at six moments: a job is submitted, is fitted to the devices there are, grows on a larger one, shrinks
+back, is probed, or ran out of memory. `job.planned` says how the plan came about; it is written here too.
+"""
 
 import datetime
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from services.domain.contract import resumed_step
 from services.domain.plan.changes import Change
-from services.domain.plan.policy import Lever
+from services.domain.plan.plan import Plan
 from services.domain.planner.planner import Decision
-from services.planning.attempt_config import checkpoint_path
-from services.planning.plan_json import as_planned, plan_of_job
-from services.settings import Settings
+from services.planning.plan_json import as_planned, change_values, plan_of_job
 from services.store import events
 from services.store.models import Attempt, Job
 from services.webhooks import outbox
 
-__all__ = ["Start", "adopt", "adopt_while_queued", "start_of"]
+__all__ = ["first_plan", "note_remedy", "plan_after_oom", "plan_while_queued", "probed_plan"]
 
 
-def adopt(job: Job, decision: Decision, capacity: int | None) -> None:
-    """Make the decided plan the job's. Its progress is told in the new plan's steps; another network has none."""
+def first_plan(job: Job, plan: Plan, planned: Mapping[str, Any]) -> None:
+    """Give a new job its plan."""
+    job.plan, job.planned, job.steps = plan.to_dict(), dict(planned), plan.steps
+
+
+def plan_while_queued(
+    session: Session,
+    job: Job,
+    decision: Decision,
+    capacity: int | None,
+    now: datetime.datetime,
+    **beside: Any,
+) -> None:
+    """Fit, grow or shrink back a queued job. `beside` is kept with the plan.
+
+    Keeps the changes of an earlier remedy, so that the next attempt reports them too.
+    """
+    remedied = [change for change in job.planned.get("changes") or [] if change["lever"] is None]
+    _replace(job, decision, capacity)
+    job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied], **beside}
+    job.version += 1
+    events.add(session, job.id, "planned", now, summary=decision.summary)
+    _tell_replanned(session, job, now)
+
+
+def plan_after_oom(
+    session: Session,
+    job: Job,
+    attempt: int,
+    decision: Decision,
+    capacity: int,
+    now: datetime.datetime,
+    end: Mapping[str, Any],
+) -> None:
+    """Give a job whose attempt ran out of memory its smaller plan. `end`: how the attempt ended, for webhooks."""
+    _replace(job, decision, capacity)
+    how = {name: job.planned[name] for name in ("summary", "changes")}
+    events.add(session, job.id, "replanned", now, attempt, plan=job.plan, **how)
+    _tell_replanned(session, job, now, **end)
+
+
+def probed_plan(job: Job, attempt: Attempt, plan: Plan, planned: Mapping[str, Any]) -> None:
+    """Make what a probe chose the plan of the running attempt and of its job."""
+    attempt.plan, attempt.planned = plan.to_dict(), dict(planned)
+    job.plan, job.planned = plan.to_dict(), dict(planned)
+    job.version += 1
+
+
+def note_remedy(job: Job, summary: str, changes: Sequence[Change]) -> None:
+    """Say beside a plan that stays what was changed after an attempt, for the next attempt to report."""
+    job.planned = {**job.planned, "summary": summary, "changes": change_values(changes)}
+
+
+def _replace(job: Job, decision: Decision, capacity: int | None) -> None:
+    """The job's progress is counted in steps of its plan; another network starts at step 0."""
     before, after = plan_of_job(job.plan), decision.plan
     job.plan, job.planned, job.steps = after.to_dict(), as_planned(decision, capacity), after.steps
     kept = before.model == after.model
     job.step = min(after.steps, resumed_step(job.step or 0, before.batch_size, after.batch_size)) if kept else 0
 
 
-def adopt_while_queued(
-    session: Session, job: Job, decision: Decision, capacity: int | None, now: datetime.datetime
-) -> None:
-    """As `adopt`, for a job that waits: those who watch it are told. What a remedy of an earlier attempt changed is
-    still to be told with the next one."""
-    remedied = [change for change in job.planned.get("changes") or [] if change["lever"] is None]
-    adopt(job, decision, capacity)
-    job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied]}
-    job.version += 1
-    events.add(session, job.id, "planned", now, summary=decision.summary)
-    how = {"summary": decision.summary, "changes": job.planned["changes"], "plan": job.plan}
-    outbox.tell(session, job, outbox.Kind.REPLANNED, now, **how)
-
-
-@dataclass(frozen=True)
-class Start:
-    """`checkpoint` is what a network without steps of its own starts from; `change` says what was given up for it."""
-
-    checkpoint: str | None
-    change: Change | None = None
-
-
-def start_of(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> Start:
-    """What the next attempt starts from, where it finds no checkpoint of its own network in the job's directory.
-
-    The job's own checkpoint fits the network that was asked for. For a smaller one it is the checkpoint that is
-    registered under the model's name, if there is one.
-    """
-    model = job.plan["model"]
-    if model == job.model:
-        return Start(job.request.get("checkpoint"))
-    registered = model if checkpoint_path(settings.checkpoints_dir, model) else None
-    given_up = earlier[-1].plan["model"] if earlier else model
-    if given_up == model:
-        return Start(registered)
-    steps = max(attempt.step for attempt in earlier if attempt.plan["model"] == given_up)
-    after = f"the registered checkpoint {registered}" if registered else "from scratch"
-    reason = f"starts {'from ' if registered else ''}{after}: {steps} steps of {given_up} are lost"
-    return Start(registered, Change(Lever.BACKBONE, "start", f"step {steps} of {given_up}", after, reason))
+def _tell_replanned(session: Session, job: Job, now: datetime.datetime, **end: Any) -> None:
+    how = {"summary": job.planned["summary"], "changes": job.planned["changes"], "plan": job.plan}
+    outbox.tell(session, job, outbox.Kind.REPLANNED, now, **end, **how)

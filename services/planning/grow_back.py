@@ -40,8 +40,7 @@ def grow(session: Session, job: Job, device: Capacity, limit: int, law: MemoryLa
         bfloat16=device.bfloat16,
     )
     if decision is not None:
-        adopt.adopt_while_queued(session, job, decision, limit, now)
-        job.planned = {**job.planned, _GROWN_FROM: meant_for}
+        adopt.plan_while_queued(session, job, decision, limit, now, **{_GROWN_FROM: meant_for})
 
 
 def shrink_back(session: Session, job: Job, device: Capacity, law: MemoryLaw, now: datetime.datetime) -> bool:
@@ -56,5 +55,5 @@ def shrink_back(session: Session, job: Job, device: Capacity, law: MemoryLaw, no
     decision = planner.first_plan(plan, policy, law, device.total_bytes, bfloat16=device.bfloat16)
     if not isinstance(decision, Decision) or decision.prediction.high > device.free_bytes:
         return False
-    adopt.adopt_while_queued(session, job, decision, device.total_bytes, now)
+    adopt.plan_while_queued(session, job, decision, device.total_bytes, now)
     return True

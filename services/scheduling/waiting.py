@@ -7,7 +7,7 @@ from services.devices.holders import neighbours
 from services.domain.sizes import in_mb
 from services.store.models import Device
 
-__all__ = ["for_a_device", "for_larger", "for_memory", "for_repair", "for_size"]
+__all__ = ["for_a_device", "for_host", "for_larger", "for_memory", "for_repair", "for_size"]
 
 
 def for_a_device(
@@ -47,6 +47,10 @@ def for_size(least_bytes: int) -> str:
     if not least_bytes:
         return "Waits for a free device"
     return f"Waits for a device with at least {in_mb(least_bytes)} of memory"
+
+
+def for_host(absent: Capacity) -> str:
+    return f"Waits for {absent.device_id}: its host has not reported lately"
 
 
 def for_larger(why: str) -> str:

@@ -13,7 +13,6 @@ from services.attempts import finish
 from services.domain.jobs.states import State
 from tests.faults.house import TRAINER, House
 from worker import dispatch, notes
-from worker.supervisor import watch
 
 MakeHouse = Callable[..., House]
 
@@ -63,7 +62,7 @@ def test_one_attempt_that_cannot_be_concluded_does_not_hold_up_the_others(
             raise RuntimeError("a row that nobody has foreseen")
         return concluded(store, job_id, *rest)
 
-    monkeypatch.setattr(watch.finish, "conclude", fail)
+    monkeypatch.setattr(finish, "conclude", fail)
     house.work()
     [job] = house.until_final(other)
     assert job.state == State.SUCCEEDED

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from services.attempts import finish
 from services.attempts.evidence import Facts, known
-from services.attempts.finish import Concluded, Left
+from services.attempts.finish import Concluded, Left, TrainerEnd
 from services.datasets import shapes
 from services.devices import reports
 from services.devices.reports import Reported
@@ -121,7 +121,7 @@ class Desk:
             (folder / "outcome.json").write_text(outcome.to_json())
         (folder / "train.log").write_text(log)
         case = known(self.store, claim.job_id, claim.attempt, seen)
-        return finish.read_left(folder, exit_status, None, case, seen.others)
+        return finish.read_left(folder, TrainerEnd(exit_status, facts=seen), case)
 
     def folder(self, claim: Claim) -> Path:
         folder = self.settings.jobs_dir / str(claim.job_id) / f"attempt-{claim.attempt}"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from services.attempts import finish, heartbeat, ingest
-from services.attempts.evidence import Facts, known
-from services.attempts.finish import Concluded
+from services.attempts import heartbeat, ingest
+from services.attempts.evidence import Facts
+from services.attempts.finish import HeldAttempt, TrainerEnd, finish_attempt
 from services.broker import wake_workers_now
 from services.domain.contract import EVENTS_FILE
 from services.domain.jobs.states import Stop
@@ -24,7 +24,7 @@ from worker import notes
 from worker.process_locks import Lock
 from worker.supervisor.observer import Witness
 
-__all__ = ["Supervision", "take_in_and_conclude"]
+__all__ = ["Supervision"]
 
 _TICK_S = 0.25
 _INGEST_S = 1.0
@@ -148,9 +148,8 @@ class Supervision:
         deadline = time.monotonic() + _DATABASE_PATIENCE_S
         while True:
             try:
-                take_in_and_conclude(
-                    self._store, self._job_id, self._number, self._token, self._folder, status, killed_because, facts
-                )
+                held = HeldAttempt(self._job_id, self._number, self._token, self._folder)
+                finish_attempt(self._store, held, TrainerEnd(status, killed_because, facts))
                 break
             except StoreUnavailable as error:
                 if time.monotonic() > deadline:
@@ -159,32 +158,6 @@ class Supervision:
                 _log.warning("the database does not answer, the outcome waits: %s", error)
                 time.sleep(2.0)
         wake_workers_now(self._settings)
-
-
-def take_in_and_conclude(
-    store: Store,
-    job_id: int,
-    number: int,
-    token: str,
-    folder: Path,
-    status: int | None,
-    killed_because: str | None,
-    facts: Facts,
-    *,
-    rebooted: bool = False,
-) -> Concluded | None:
-    """The last events, then the end. An end that cannot be taken in whole is taken in by its exit status alone."""
-    try:
-        while ingest.ingest(store, job_id, number, token, folder):
-            pass
-        case = known(store, job_id, number, facts)
-        left = finish.read_left(folder, status, killed_because, case, facts.others, rebooted=rebooted)
-        return finish.conclude(store, job_id, number, token, left)
-    except StoreUnavailable:
-        raise
-    except Exception as error:
-        _log.exception("job %s, attempt %s: its results cannot be read completely", job_id, number)
-        return finish.conclude(store, job_id, number, token, finish.unreadable(status, error))
 
 
 class _Exit:

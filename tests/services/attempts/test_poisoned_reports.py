@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from services.attempts import finish as conclusion
 from services.attempts import ingest
-from services.attempts.evidence import Facts
+from services.attempts.finish import HeldAttempt, TrainerEnd, finish_attempt
 from services.domain.contract import EventKind, Reason
 from services.domain.jobs.states import FINAL, State
 from services.jobs import actions, queries
 from services.scheduling.claim import Claim
 from services.store.models import Event, Job, Metric
 from tests.support.desk import Desk, Events, empty
-from worker.supervisor.watch import take_in_and_conclude
 
 LARGE = [2**31, 2**53, 2**60, 2**62, 2**63 - 1, 2**63, 2**64, 10**30, 10**400]
 numbers = (
@@ -79,9 +78,8 @@ statuses = st.sampled_from([None, 0, 1, 10, 20, 21, 22, 23, 30, -9, -11, -15])
 
 
 def finish(desk: Desk, claim: Claim, status: int | None) -> None:
-    take_in_and_conclude(
-        desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim), status, None, Facts()
-    )
+    held = HeldAttempt(claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    finish_attempt(desk.store, held, TrainerEnd(status))
 
 
 def check_shown(desk: Desk, job_id: int) -> None:

@@ -81,7 +81,7 @@ def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: A
     job = desk.job(job_id)
     assert (job.state, job.reason) == (expected, None)
     assert (job.finished_at is not None) == (expected in FINAL)
-    assert desk.events(job_id, "state")[-1] == {"state": expected, "by": "owner"}
+    assert desk.events(job_id, "state")[-1] == {"state": expected, "reason": None, "by": "owner"}
     assert desk.rows(AuditEntry)[-1].action == f"job.{deed.__name__}"
     if deed is resume:
         assert job.not_before is None

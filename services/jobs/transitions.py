@@ -1,0 +1,56 @@
+"""The only writer of a job's state.
+
+Every change goes with its version, its times, its event and, at an end, the messages for webhooks. The caller holds the
+job's row (`store.jobs.lock`), or has just made it.
+"""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services.domain.jobs.states import FINAL, State, Verb, advance
+from services.store import events, jobs
+from services.store.models import Job
+from services.webhooks import outbox
+
+__all__ = ["move", "put_in_queue"]
+
+
+def put_in_queue(session: Session, job: Job, now: datetime.datetime, by: str) -> None:
+    """Add a new job, which has its plan already."""
+    job.state, job.created_at, job.queued_at = State.QUEUED, now, now
+    jobs.add(session, job)
+    events.add(session, job.id, "submitted", now, by=by, summary=job.planned["summary"])
+
+
+def move(
+    session: Session,
+    job: Job,
+    verb: Verb,
+    now: datetime.datetime,
+    *,
+    reason: str | None = None,
+    attempt: int | None = None,
+    end: Mapping[str, Any] | None = None,
+    **data: Any,
+) -> None:
+    """Change the state by `verb`. Raises WrongState where the table does not allow it.
+
+    `reason`: why it failed, or what it waits for. `end`: added to the message for webhooks, should the job end by this.
+    `data`: added to the event. `Verb.CLAIM` starts the next attempt and gives the event its number.
+    """
+    job.state = advance(State(job.state), verb)
+    job.reason, job.stop = reason, None
+    job.version += 1
+    if job.state in FINAL:
+        job.finished_at = now
+    elif job.state == State.QUEUED:
+        job.queued_at = now
+    elif job.state == State.RUNNING:
+        job.attempts += 1
+        job.started_at, job.not_before = job.started_at or now, None
+        attempt = job.attempts
+    events.add(session, job.id, "state", now, attempt, state=job.state, reason=reason, **data)
+    outbox.tell_end(session, job, now, **(end or {}))

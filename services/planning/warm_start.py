@@ -1,0 +1,37 @@
+"""The weights that the next attempt of a job starts from, where it has no checkpoint of its own to resume."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.domain.plan.changes import Change
+from services.domain.plan.policy import Lever
+from services.planning.attempt_config import checkpoint_path
+from services.settings import Settings
+from services.store.models import Attempt, Job
+
+__all__ = ["WarmStart", "warm_start"]
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """`checkpoint`: the name of a registered one; None for random weights. `change`: what was given up for it."""
+
+    checkpoint: str | None
+    change: Change | None = None
+
+
+def warm_start(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> WarmStart:
+    """The checkpoint that the job names fits the network that was asked for. A smaller network starts from the
+    checkpoint that is registered under its model's name, if there is one.
+    """
+    model = job.plan["model"]
+    if model == job.model:
+        return WarmStart(job.request.get("checkpoint"))
+    registered = model if checkpoint_path(settings.checkpoints_dir, model) else None
+    given_up = earlier[-1].plan["model"] if earlier else model
+    if given_up == model:
+        return WarmStart(registered)
+    steps = max(attempt.step for attempt in earlier if attempt.plan["model"] == given_up)
+    after = f"the registered checkpoint {registered}" if registered else "from scratch"
+    reason = f"starts {'from ' if registered else ''}{after}: {steps} steps of {given_up} are lost"
+    return WarmStart(registered, Change(Lever.BACKBONE, "start", f"step {steps} of {given_up}", after, reason))

@@ -1,0 +1,221 @@
+"""Choose a free device for a queued job, and fit the job's plan to it."""
+
+import dataclasses
+import datetime
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from services.devices.capacity import (
+    KNOWN_S,
+    PRESENT_S,
+    Capacity,
+    absent_devices,
+    capacities_of,
+    largest_device,
+    present_devices,
+)
+from services.domain.contract import DeviceKind
+from services.domain.jobs.states import Verb
+from services.domain.memory.law import MemoryLaw
+from services.domain.plan.policy import Prefer
+from services.domain.planner import planner
+from services.domain.planner.planner import Decision
+from services.jobs import transitions
+from services.planning import adopt, grow_back
+from services.planning.measurements import law_for
+from services.planning.plan_json import plan_of_job, policy_of_job, rung_values, waits_for_device
+from services.scheduling import waiting
+from services.settings import Settings
+from services.store import devices, leases
+from services.store.models import Device, Job
+
+__all__ = ["Devices", "Placement", "free_devices", "place"]
+
+_RUNGS = 5  # of a ladder that is kept with each attempt
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A free device for a job. `limit_bytes`: what an attempt can have of it. `ladder`: the plans that would follow."""
+
+    device: Device
+    limit_bytes: int
+    ladder: list[dict[str, Any]]
+
+
+def free_devices(session: Session, settings: Settings, now: datetime.datetime) -> Sequence[Device]:
+    """The devices of this host that no job has, the smallest first."""
+    return devices.unleased(session, settings.host, now - datetime.timedelta(seconds=PRESENT_S))
+
+
+class Devices:
+    """The devices as they are now, read once for all jobs. `free`: this host's; `present`: those of all hosts."""
+
+    def __init__(self, session: Session, settings: Settings, now: datetime.datetime) -> None:
+        self.session = session
+        self.now = now
+        self._is_private = settings.private_jobs
+        self.free = free_devices(session, settings, now)
+        self.capacities = {capacity.device_id: capacity for capacity in capacities_of(self.free)}
+        self.present = capacities_of(present_devices(session, now))
+        self._laws: dict[tuple[str, str], MemoryLaw] = {}
+
+    def law(self, job: Job, capacity: Capacity) -> MemoryLaw:
+        key = (job.model, capacity.kind)
+        if key not in self._laws:
+            self._laws[key] = law_for(self.session, [job.model], capacity.kind)
+        return self._laws[key]
+
+    @functools.cached_property
+    def _holders(self) -> Sequence[tuple[str, int, int]]:
+        return leases.holders(self.session)
+
+    def holders(self, job: Job) -> Mapping[str, str]:
+        """What each leased device is busy with, as far as the job's owner may know."""
+        return {
+            device_id: "another user's job" if self._is_private and owner_id != job.owner_id else f"job {job_id}"
+            for device_id, job_id, owner_id in self._holders
+        }
+
+    def possible(self, job: Job) -> list[Capacity]:
+        """The devices that the job may be planned for. Those with a problem count for a day after it was queued."""
+        is_patient = job.queued_at > self.now - datetime.timedelta(seconds=KNOWN_S)
+        return [capacity for capacity in self.present if is_patient or capacity.problem is None]
+
+
+def place(found: Devices, job: Job) -> Placement | None:
+    """Choose the smallest free device that holds the job; None where it has to wait, or has just failed.
+
+    A job that fits no device any more is planned anew, or fails with the reason.
+    """
+    device = _largest_as_asked(found, job) if _starts_as_asked(job) else _smallest_that_holds(found, job)
+    if device is None:
+        return None
+    limit = _limit(device, found.capacities[device.id])
+    return Placement(device, limit, _ladder(found, job, device, limit))
+
+
+def _largest_as_asked(found: Devices, job: Job) -> Device | None:
+    """Whatever the prediction says, the job has its best chance on the largest device."""
+    fitting = [device for device in found.free if device.total_bytes >= job.min_memory_bytes]
+    _wait(job, None if fitting else waiting.for_size(job.min_memory_bytes))
+    return fitting[-1] if fitting else None
+
+
+def _smallest_that_holds(found: Devices, job: Job) -> Device | None:
+    if not _fit_to_largest(found, job):
+        return None
+    device = _holding(found, job) or _holding_if_smaller(found, job)
+    if device is None:
+        why = waiting.for_a_device(
+            found.free,
+            found.possible(job),
+            found.holders(job),
+            lambda capacity: _suits(job, capacity, found.law(job, capacity)),
+        )
+        _wait(job, why)
+        return None
+    capacity = found.capacities[device.id]
+    limit = _limit(device, capacity)
+    grow_back.grow(found.session, job, capacity, limit, found.law(job, capacity), found.now)
+    return device
+
+
+def _fit_to_largest(found: Devices, job: Job) -> bool:
+    """Make the job's plan fit the largest device there is; False where it has to wait for another, or has failed."""
+    largest = largest_device(found.possible(job), job.min_memory_bytes)
+    if largest is None:
+        _wait(job, waiting.for_repair(found.present) or waiting.for_size(job.min_memory_bytes))
+        return False
+    law = found.law(job, largest)
+    if _suits(job, largest, law):
+        return True
+    policy = dataclasses.replace(policy_of_job(job), plan_ahead=True)
+    plan = plan_of_job(job.plan)
+    decision = planner.first_plan(plan, policy, law, largest.total_bytes, bfloat16=largest.bfloat16)
+    if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
+        absent = _absent_that_suits(found, job)
+        if absent is not None:
+            _wait(job, waiting.for_host(absent))
+            return False
+    if isinstance(decision, Decision):
+        adopt.plan_while_queued(found.session, job, decision, largest.total_bytes, found.now)
+        return True
+    if waits_for_device(job):
+        _wait(job, waiting.for_larger(decision.reason))
+        return False
+    transitions.move(found.session, job, Verb.FAIL, found.now, reason=decision.reason)
+    return False
+
+
+def _holding(found: Devices, job: Job) -> Device | None:
+    return next((device for device in found.free if _holds(found.capacities[device.id], job, found)), None)
+
+
+def _holding_if_smaller(found: Devices, job: Job) -> Device | None:
+    """The largest free device, where a job that has grown fits it again after shrinking back."""
+    largest = largest_device(list(found.capacities.values()), job.min_memory_bytes)
+    if largest is None or not grow_back.shrink_back(found.session, job, largest, found.law(job, largest), found.now):
+        return None
+    return next(device for device in found.free if device.id == largest.device_id)
+
+
+def _absent_that_suits(found: Devices, job: Job) -> Capacity | None:
+    """A device that would hold the job, if its host came back."""
+    for capacity in capacities_of(absent_devices(found.session, found.now)):
+        if _suits(job, capacity, found.law(job, capacity)):
+            return capacity
+    return None
+
+
+def _ladder(found: Devices, job: Job, device: Device, limit: int) -> list[dict[str, Any]]:
+    """The next smaller plans, should the job run out of the device's memory, by what is known now."""
+    capacity = found.capacities[device.id]
+    rungs = planner.ladder(
+        plan_of_job(job.asked),
+        policy_of_job(job),
+        found.law(job, capacity),
+        [limit],
+        bfloat16=capacity.bfloat16,
+        below=plan_of_job(job.plan),
+        most=_RUNGS,
+    )
+    return [rung_values(rung, [device.id]) for rung in rungs]
+
+
+def _starts_as_asked(job: Job) -> bool:
+    return job.attempts == 0 and not policy_of_job(job).plan_ahead
+
+
+def _holds(capacity: Capacity, job: Job, found: Devices) -> bool:
+    """Whether the free memory of the device is enough now."""
+    needed = _needed(job, found.law(job, capacity))
+    return capacity.size_bytes >= job.min_memory_bytes and capacity.free_bytes >= needed
+
+
+def _suits(job: Job, capacity: Capacity, law: MemoryLaw) -> bool:
+    """Whether the whole device would hold the job's plan. A device that is known to run out does not."""
+    known = law.predict(plan_of_job(job.plan)).low
+    fits = _needed(job, law) <= capacity.total_bytes and known <= capacity.total_bytes
+    return fits and capacity.size_bytes >= job.min_memory_bytes
+
+
+def _needed(job: Job, law: MemoryLaw) -> int:
+    """The predicted peak with its margin. A plan that was chosen as a last try is worth the device it was tried for."""
+    predicted = law.predict(plan_of_job(job.plan)).high
+    capacity = job.planned.get("capacity_bytes")
+    return min(predicted, capacity) if capacity else predicted
+
+
+def _limit(device: Device, capacity: Capacity) -> int:
+    """What an attempt can have: of a GPU, what others have left of it."""
+    return capacity.free_bytes if device.kind == DeviceKind.GPU else capacity.total_bytes
+
+
+def _wait(job: Job, reason: str | None) -> None:
+    if job.reason != reason:  # write only what is new
+        job.reason = reason
