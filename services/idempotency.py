@@ -15,7 +15,6 @@ from services.errors import Conflict, TooMany
 from services.store import idempotency
 from services.store.engine import Store
 from services.store.models import IdempotencyKey
-from services.users.principal import Principal
 
 __all__ = ["Done", "Key", "do", "find", "keep", "replay"]
 
@@ -41,12 +40,12 @@ class Key:
     digest: str
 
     @classmethod
-    def of(cls, principal: Principal, text: str | None, what: str, request: Mapping[str, Any]) -> "Key | None":
+    def of(cls, user_id: int, text: str | None, what: str, request: Mapping[str, Any]) -> "Key | None":
         """`what`: the same request elsewhere is another one. No passwords in `request`: its digest is no safe place."""
         if text is None:
             return None
         said = json.dumps([what, request], sort_keys=True, default=str)
-        return cls(principal.user_id, text, hashlib.sha256(said.encode()).hexdigest())
+        return cls(user_id, text, hashlib.sha256(said.encode()).hexdigest())
 
 
 def do(store: Store, key: Key | None, work: Callable[[Session], Done]) -> Done:

@@ -15,6 +15,7 @@ from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, AttemptSpec, Device
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.pipeline_config import Config
+from services.library.checkpoint_files import checkpoint_path
 from services.planning import attempt_config
 from services.scheduling import claim as scheduling
 from services.scheduling.claim import Claim
@@ -73,9 +74,7 @@ def _give_back(store: Store, claim: Claim, ending: Ending) -> None:
 
 
 def _compose(settings: Settings, claim: Claim) -> Config:
-    checkpoint = (
-        attempt_config.checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
-    )
+    checkpoint = checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
     own = notes.job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
     if claim.checkpoint and checkpoint is None and not any(own.glob("*.index")):
         # Random weights instead would be another training than the one that was asked for.

@@ -19,6 +19,7 @@ from api.schemas import patterns
 from api.schemas.requests import Name
 from api.schemas.responses import Checkpoint, Checkpoints, Dataset, Datasets, DeviceHistory, Devices, Models, Queue
 from services.devices import history
+from services.devices import listing as device_listing
 from services.idempotency import Done
 from services.jobs import queries
 from services.library import listing, uploads
@@ -43,7 +44,7 @@ _UPLOAD: dict[str, Any] = {
 @router.get("/models", response_model=Models)
 def list_models(caller: Caller) -> Any:
     """The models that can be trained, each with the settings it starts from."""
-    return {"items": queries.list_models()}
+    return {"items": listing.list_models()}
 
 
 @router.get("/datasets", response_model=Datasets)
@@ -146,7 +147,7 @@ def show_checkpoint(name: Annotated[str, Path(max_length=64, examples=["coco17"]
 @router.get("/devices", response_model=Devices)
 def list_devices(here: Here, caller: Caller) -> Any:
     """GPUs and CPU slots, as their hosts saw them last."""
-    return {"items": queries.list_devices(here.store, caller)}
+    return {"items": device_listing.list_devices(here.store, caller)}
 
 
 @router.get("/devices/{host}/{key}/history", response_model=DeviceHistory, responses=documented(404))

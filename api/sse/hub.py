@@ -16,9 +16,10 @@ from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from services.clock import stamp
 from services.errors import Busy, TooMany
 from services.events.live import News, Watch, after, newest, of_event
-from services.jobs import queries, views
+from services.jobs import queries
 from services.settings import Settings
 from services.store.engine import Store
 from services.users import recheck
@@ -60,7 +61,7 @@ def _written(news: News, data: object) -> bytes:
         "job": news.job_id,
         "attempt": news.attempt,
         "kind": news.kind,
-        "at": views.stamp(news.at),
+        "at": stamp(news.at),
         "data": data,
     }
     head = "" if news.id is None else f"id: {news.id}\n"

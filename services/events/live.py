@@ -16,8 +16,10 @@ from sqlalchemy.orm import Session
 from services import usage
 from services.clock import utc_now
 from services.devices.capacity import PRESENT_S
+from services.devices.listing import device_view
+from services.domain.jobs.eta import eta_s
 from services.events.tail import EventTail
-from services.jobs import queries, views
+from services.jobs import queries
 from services.settings import Settings
 from services.store import accounts, events, listing, queue_order
 from services.store.engine import Store
@@ -163,7 +165,7 @@ class Watch:
             data = {
                 "step": row.step,
                 "steps": row.steps,
-                "eta_s": views.eta_s(row.step, row.steps, row.step_s),
+                "eta_s": eta_s(row.step, row.steps, row.step_s),
                 "phase": row.phase,
                 "saved_step": row.saved_step,
                 "measured_peak_bytes": row.peak_bytes,
@@ -180,7 +182,7 @@ class Watch:
         for device, holding in listing.devices(session):
             present.add(device.id)
             view, masked = (
-                views.device_view(device, holding, present_since, is_hidden=is_hidden) for is_hidden in (False, True)
+                device_view(device, holding, present_since, is_hidden=is_hidden) for is_hidden in (False, True)
             )
             for seen in (view, masked):
                 if seen["is_present"]:  # nothing is told where only this changes

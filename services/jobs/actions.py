@@ -17,7 +17,8 @@ from services.errors import Conflict, NotFound
 from services.idempotency import Done, Key
 from services.jobs import queries, quota, submit, transitions
 from services.jobs.submit import Submitted
-from services.planning import attempt_config, past_attempts
+from services.library.checkpoint_files import checkpoint_path
+from services.planning import past_attempts
 from services.planning.warm_start import warm_start
 from services.settings import Settings
 from services.store import attempts, audit, events, jobs, leases
@@ -111,7 +112,7 @@ def _require_files(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> 
     if earlier and past_attempts.saved_step(earlier):
         return  # it goes on from a checkpoint of its own
     checkpoint = warm_start(settings, job, earlier).checkpoint
-    if checkpoint and not attempt_config.checkpoint_path(settings.checkpoints_dir, checkpoint):
+    if checkpoint and not checkpoint_path(settings.checkpoints_dir, checkpoint):
         advice = "upload it again under this name with POST /v1/checkpoints, then resume the job"
         raise Conflict("files_missing", f"the checkpoint {checkpoint!r} is gone: {advice}")
 
@@ -130,7 +131,7 @@ def _once(
         work(session, _own(session, principal, job_id))
         return Done({}, f"/v1/jobs/{job_id}")
 
-    return idempotency.do(store, Key.of(principal, idempotency_key, f"job.{verb}", {"job": job_id}), on_job)
+    return idempotency.do(store, Key.of(principal.user_id, idempotency_key, f"job.{verb}", {"job": job_id}), on_job)
 
 
 def clone(
@@ -158,7 +159,7 @@ def clone(
             copy[name] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
         return copy
 
-    key = Key.of(principal, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
+    key = Key.of(principal.user_id, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
     return submit.submit_once(store, settings, principal, key, request)
 
 

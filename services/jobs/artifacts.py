@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from services.clock import stamp_of
 from services.domain.contract import (
     CHECKPOINTS_DIR,
     CONFIG_FILE,
@@ -21,7 +22,6 @@ from services.domain.contract import (
 )
 from services.errors import NotFound
 from services.jobs import queries
-from services.jobs.views import stamp_of
 from services.safe_files import Entry, open_below, read_exactly, walk_below
 from services.settings import Settings
 from services.store import attempts

@@ -18,6 +18,7 @@ from services.domain.plan.policy import Policy, PolicyError
 from services.domain.suggestions import close_names, shortened
 from services.domain.tfrecord import DatasetError
 from services.errors import Fault, Invalid
+from services.library.checkpoint_files import checkpoint_names, checkpoint_path
 from services.planning import attempt_config
 from services.settings import Settings
 
@@ -47,9 +48,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
         dataset = library.find(settings.datasets_dir, request["dataset"])
     with _noting(faults):
         policy = Policy.from_dict(request.get("policy") or {})
-    if request.get("checkpoint") and not attempt_config.checkpoint_path(
-        settings.checkpoints_dir, request["checkpoint"]
-    ):
+    if request.get("checkpoint") and not checkpoint_path(settings.checkpoints_dir, request["checkpoint"]):
         faults.append(_no_checkpoint(settings, request["checkpoint"]))
     if not request.get("model") and not request.get("pipeline_config"):
         faults.append(Fault("model", "is missing: name one, or send a pipeline_config"))
@@ -74,7 +73,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
 
 
 def _no_checkpoint(settings: Settings, name: str) -> Fault:
-    known = attempt_config.checkpoint_names(settings.checkpoints_dir)
+    known = checkpoint_names(settings.checkpoints_dir)
     if name in known:
         return Fault("checkpoint", f"{name!r} has no .index file: upload it again with POST /v1/checkpoints")
     close = close_names(name, known)
@@ -87,7 +86,7 @@ def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked:
     model = catalogue.get(asked.model)
     if not request.get("checkpoint") or not pipeline_config.has_features_of(base, model):
         return
-    path = attempt_config.checkpoint_path(settings.checkpoints_dir, request["checkpoint"])
+    path = checkpoint_path(settings.checkpoints_dir, request["checkpoint"])
     if path is None:
         return
     try:

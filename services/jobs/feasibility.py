@@ -1,5 +1,6 @@
 """Can any known device ever hold a job? Asked before a job is accepted, and told in an estimate."""
 
+from services.domain.jobs.waiting import for_larger, for_size
 from services.domain.plan.policy import Policy
 from services.domain.planner import planner
 from services.domain.planner.planner import Decision, GiveUp
@@ -7,7 +8,6 @@ from services.domain.sizes import in_mb
 from services.errors import Fault
 from services.jobs.check_request import Prepared
 from services.planning.plan_job import FirstPlan
-from services.scheduling.waiting import for_larger, for_size
 
 __all__ = ["awaited", "fault"]
 

@@ -1,6 +1,5 @@
 """What the service answers when asked. A list of n jobs costs a constant number of queries."""
 
-import datetime
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,10 @@ from sqlalchemy.orm import Session
 
 from services import usage
 from services.clock import utc_now
-from services.devices.capacity import PRESENT_S
-from services.domain import catalogue
 from services.domain.jobs.states import FINAL, State
 from services.errors import NotFound
 from services.jobs import views
+from services.page import Page
 from services.settings import Settings
 from services.store import accounts, attempts, events, jobs, listing, queue_order, training_series
 from services.store.engine import Store
@@ -23,15 +21,12 @@ from services.users.principal import Principal, Scope
 
 __all__ = [
     "EventPage",
-    "Page",
     "attempt_config",
     "job_view",
     "job_views",
     "list_attempts",
-    "list_devices",
     "list_events",
     "list_jobs",
-    "list_models",
     "list_queue",
     "show_attempt",
     "show_job",
@@ -100,12 +95,6 @@ def visible_attempt(session: Session, principal: Principal, job_id: int, number:
     if attempt is None:
         raise NotFound(f"job {job_id} has no attempt {number}; it has {job.attempts} so far")
     return attempt
-
-
-@dataclass(frozen=True)
-class Page:
-    items: list[dict[str, Any]]
-    before: int | None  # what to ask for to get the next page; None on the last
 
 
 def list_jobs(
@@ -220,18 +209,6 @@ def list_events(
         return EventPage(list(found), job.owner_id, has_ended, has_ended and len(found) < limit)
 
 
-def list_devices(store: Store, principal: Principal) -> list[dict[str, Any]]:
-    principal.require(Scope.READ)
-    present_since = utc_now() - datetime.timedelta(seconds=PRESENT_S)
-    with store.reading() as session:
-        return [
-            views.device_view(
-                device, holding, present_since, is_hidden=holding is not None and not principal.sees(holding.owner_id)
-            )
-            for device, holding in listing.devices(session)
-        ]
-
-
 def list_queue(store: Store, settings: Settings, principal: Principal, limit: int) -> dict[str, Any]:
     """The jobs that wait, the next one first, and how many there are of each state.
 
@@ -250,7 +227,3 @@ def list_queue(store: Store, settings: Settings, principal: Principal, limit: in
         "paused": counts.get(State.PAUSED, 0),
         "items": waiting,
     }
-
-
-def list_models() -> list[dict[str, Any]]:
-    return [views.model_view(model) for model in catalogue.MODELS.values()]

@@ -50,7 +50,7 @@ def submit(
 
     With a key, the same request again gives the same answer and no second job.
     """
-    key = Key.of(principal, idempotency_key, "job", request)
+    key = Key.of(principal.user_id, idempotency_key, "job", request)
     return submit_once(store, settings, principal, key, lambda: request)
 
 

@@ -1,4 +1,4 @@
-"""The datasets and checkpoints that jobs may name, as they lie on disk."""
+"""The models, datasets and checkpoints that jobs can name, as the API shows them."""
 
 import functools
 import json
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from services.clock import stamp_of
 from services.datasets import library
 from services.datasets.dataset import MANIFEST_FILE, Dataset
 from services.domain import catalogue
@@ -13,12 +14,11 @@ from services.domain.checkpoints import fit
 from services.domain.checkpoints import index as checkpoint_index
 from services.domain.tfrecord import DatasetError
 from services.errors import NotFound
-from services.jobs.views import stamp_of
-from services.planning.attempt_config import checkpoint_names, checkpoint_path
+from services.library.checkpoint_files import checkpoint_names, checkpoint_path
 from services.safe_files import open_below, walk_below
 from services.settings import Settings
 
-__all__ = ["list_checkpoints", "list_datasets", "show_checkpoint", "show_dataset"]
+__all__ = ["list_checkpoints", "list_datasets", "list_models", "show_checkpoint", "show_dataset"]
 
 _MOST_FILES = 1000  # counted in one checkpoint
 _LARGEST_MANIFEST = 32 * 2**20  # 10,000 classes with the longest names
@@ -106,3 +106,22 @@ def _fitting(root: Path, name: str) -> Sequence[str]:
 def _models_of(index: Path, _modified: int) -> tuple[str, ...]:
     shapes = checkpoint_index.read_shapes(index)
     return tuple(model.name for model in catalogue.MODELS.values() if not fit.misfit(shapes, model))
+
+
+def list_models() -> list[dict[str, Any]]:
+    return [_model(model) for model in catalogue.MODELS.values()]
+
+
+def _model(model: catalogue.Model) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "family": str(model.family),
+        "backbone": model.backbone,
+        "image_size": list(model.image_size),
+        "image_sizes": [list(size) for size in model.image_sizes],
+        "batch_size": model.batch_size,
+        "learning_rate": model.learning_rate,
+        "steps": model.steps,
+        "needs_masks": model.needs_masks,
+        "smaller": model.smaller,
+    }

@@ -108,7 +108,7 @@ def add_dataset(
     Raises Invalid, with all that is wrong with the records; Conflict("name_taken"); NoSpace; Busy.
     """
     asked = {"name": name, "digest": upload.digest, "share": validation_share}
-    key = Key.of(principal, idempotency_key, "dataset", asked)
+    key = Key.of(principal.user_id, idempotency_key, "dataset", asked)
     taken = _Taken("dataset", name, desk.settings.datasets_dir, listing.show_dataset, validation_share)
     return _add(desk, principal, upload, key, taken)
 
@@ -120,7 +120,7 @@ def add_checkpoint(
 
     Raises Invalid, Conflict("name_taken"), NoSpace, Busy.
     """
-    key = Key.of(principal, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
+    key = Key.of(principal.user_id, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
     taken = _Taken("checkpoint", name, desk.settings.checkpoints_dir, listing.show_checkpoint)
     return _add(desk, principal, upload, key, taken)
 

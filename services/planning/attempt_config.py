@@ -1,7 +1,5 @@
 """An attempt's pipeline.config, composed from what the job asked for, its plan and its data."""
 
-from pathlib import Path
-
 from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
@@ -9,7 +7,7 @@ from services.domain.plan.adjustments import NONE, Adjustments, bounded
 from services.domain.plan.plan import Plan
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["checkpoint_names", "checkpoint_path", "compose", "with_dataset"]
+__all__ = ["compose", "with_dataset"]
 
 
 def compose(
@@ -63,19 +61,3 @@ def with_dataset(
     )
     evaluated = pipeline_config.evaluated_boxes(dataset.most_boxes, own, masks=model.needs_masks)
     return pipeline_config.set_input_readers(config, bounded(sizes, adjustments), evaluated)
-
-
-def checkpoint_names(root: Path) -> list[str]:
-    folders = sorted(folder.name for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
-    return [name for name in folders if not name.startswith(".")]
-
-
-def checkpoint_path(root: Path, name: str) -> Path | None:
-    """The newest checkpoint in the folder `name` below `root`, as TensorFlow names it (without .index)."""
-    if not name or Path(name).name != name or name.startswith("."):
-        return None
-    try:
-        indexes = sorted((root / name).glob("*.index"), key=lambda file: file.stat().st_mtime)
-    except (OSError, ValueError):  # too long for a name, or with a NUL: there is no such folder
-        return None
-    return indexes[-1].with_suffix("") if indexes else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.domain.plan.changes import Change
 from services.domain.plan.policy import Lever
-from services.planning.attempt_config import checkpoint_path
+from services.library.checkpoint_files import checkpoint_path
 from services.settings import Settings
 from services.store.models import Attempt, Job
 

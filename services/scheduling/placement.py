@@ -20,6 +20,7 @@ from services.devices.capacity import (
 )
 from services.domain.contract import DeviceKind
 from services.domain.jobs.states import Verb
+from services.domain.jobs.waiting import for_larger, for_size
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.policy import Prefer
 from services.domain.planner import planner
@@ -102,7 +103,7 @@ def place(found: Devices, job: Job) -> Placement | None:
 def _largest_as_asked(found: Devices, job: Job) -> Device | None:
     """Whatever the prediction says, the job has its best chance on the largest device."""
     fitting = [device for device in found.free if device.total_bytes >= job.min_memory_bytes]
-    _wait(job, None if fitting else waiting.for_size(job.min_memory_bytes))
+    _wait(job, None if fitting else for_size(job.min_memory_bytes))
     return fitting[-1] if fitting else None
 
 
@@ -129,7 +130,7 @@ def _fit_to_largest(found: Devices, job: Job) -> bool:
     """Make the job's plan fit the largest device there is; False where it has to wait for another, or has failed."""
     largest = largest_device(found.possible(job), job.min_memory_bytes)
     if largest is None:
-        _wait(job, waiting.for_repair(found.present) or waiting.for_size(job.min_memory_bytes))
+        _wait(job, waiting.for_repair(found.present) or for_size(job.min_memory_bytes))
         return False
     law = found.law(job, largest)
     if _suits(job, largest, law):
@@ -146,7 +147,7 @@ def _fit_to_largest(found: Devices, job: Job) -> bool:
         adopt.plan_while_queued(found.session, job, decision, largest.total_bytes, found.now)
         return True
     if waits_for_device(job):
-        _wait(job, waiting.for_larger(decision.reason))
+        _wait(job, for_larger(decision.reason))
         return False
     transitions.move(found.session, job, Verb.FAIL, found.now, reason=decision.reason)
     return False

@@ -7,7 +7,7 @@ from services.devices.holders import neighbours
 from services.domain.sizes import in_mb
 from services.store.models import Device
 
-__all__ = ["for_a_device", "for_host", "for_larger", "for_memory", "for_repair", "for_size"]
+__all__ = ["for_a_device", "for_host", "for_memory", "for_repair"]
 
 
 def for_a_device(
@@ -42,20 +42,8 @@ def for_memory(free: Sequence[Device], found: Sequence[Capacity]) -> str | None:
     )
 
 
-def for_size(least_bytes: int) -> str:
-    """Of a job that says how much memory its device must have; 0 where it does not."""
-    if not least_bytes:
-        return "Waits for a free device"
-    return f"Waits for a device with at least {in_mb(least_bytes)} of memory"
-
-
 def for_host(absent: Capacity) -> str:
     return f"Waits for {absent.device_id}: its host has not reported lately"
-
-
-def for_larger(why: str) -> str:
-    """`why`: the sentences that say what the job needs and what there is."""
-    return f"Waits for a larger device. {why}"
 
 
 def for_repair(wanted: Iterable[Capacity]) -> str | None:

@@ -7,13 +7,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from services import idempotency, usage
-from services.clock import utc_now
+from services.clock import stamp, utc_now
 from services.domain.jobs.limits import Limits
 from services.domain.jobs.states import State
 from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound
 from services.idempotency import Done, Key
-from services.jobs.queries import Page
-from services.jobs.views import stamp
+from services.page import Page
 from services.settings import Settings
 from services.store import accounts, audit, jobs, sessions
 from services.store.engine import Store
@@ -67,7 +66,7 @@ def create(
         shown = _view(user, usage.of_user(session, settings, utc_now(), user.id))
         return Done(shown, shown["links"]["self"])
 
-    done = idempotency.do(store, Key.of(principal, idempotency_key, "user", asked), add)
+    done = idempotency.do(store, Key.of(principal.user_id, idempotency_key, "user", asked), add)
     if done.replayed and password is not None:
         _require_same_password(store, name, password)
     return done

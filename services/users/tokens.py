@@ -9,10 +9,9 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from services import idempotency
-from services.clock import utc_now
+from services.clock import stamp, utc_now
 from services.errors import Fault, Forbidden, Invalid, NotFound, TooMany
 from services.idempotency import Done, Key
-from services.jobs.views import stamp
 from services.store import accounts, audit
 from services.store.device_use import lock_user
 from services.store.engine import Store
@@ -39,7 +38,7 @@ def create(
     principal.require(Scope.SUBMIT)
     wanted = _Wanted(name, tuple(scope for scope in Scope if scope in scopes), expires_in, user or principal.name)
     _check(principal, wanted)
-    key = Key.of(principal, idempotency_key, "token", dataclasses.asdict(wanted))
+    key = Key.of(principal.user_id, idempotency_key, "token", dataclasses.asdict(wanted))
     return idempotency.do(store, key, lambda session: _create(session, principal, wanted))
 
 

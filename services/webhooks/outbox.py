@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from services.clock import stamp
 from services.domain.jobs.states import State
 from services.domain.webhooks.signing import new_message_id
-from services.jobs.views import stamp
 from services.store import accounts, webhooks
 from services.store.models import Delivery, Job, Webhook
 

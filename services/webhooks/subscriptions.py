@@ -8,12 +8,11 @@ from urllib.parse import urlsplit
 from sqlalchemy.orm import Session
 
 from services import idempotency
-from services.clock import utc_now
+from services.clock import stamp, utc_now
 from services.domain.webhooks.public_addresses import is_public
 from services.domain.webhooks.signing import new_secret
 from services.errors import Conflict, Fault, Invalid, NotFound, TooMany
 from services.idempotency import Done, Key
-from services.jobs.views import stamp
 from services.settings import Settings
 from services.store import audit, webhooks
 from services.store.device_use import lock_user
@@ -51,7 +50,7 @@ def create(
     """The webhook, and the secret that signs what is sent to it: shown this once. Raises Invalid, TooMany."""
     principal.require(Scope.SUBMIT)
     _check_url(settings, url)
-    key = Key.of(principal, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
+    key = Key.of(principal.user_id, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
     return idempotency.do(store, key, lambda session: _create(session, principal, url, kinds))
 
 
@@ -113,7 +112,7 @@ def remove(store: Store, principal: Principal, webhook_id: int, version: int | N
 def test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Done:
     """Have a message sent that says nothing."""
     principal.require(Scope.SUBMIT)
-    key = Key.of(principal, idempotency_key, "webhook test", {"webhook": webhook_id})
+    key = Key.of(principal.user_id, idempotency_key, "webhook test", {"webhook": webhook_id})
     return idempotency.do(store, key, lambda session: _test(session, principal, webhook_id))
 
 
