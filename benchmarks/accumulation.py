@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
+from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset
 
 BATCH = 4
@@ -54,7 +55,7 @@ def compare_updates(model: str, dataset: Dataset, *, batch_norm: str) -> Compari
 
 
 def _deterministic_config(model: str, dataset: Dataset, batch_norm: str) -> Any:
-    config = with_dataset(catalogue.get(model).pipeline_config(dataset.num_classes, (256, 256), BATCH, 100), dataset)
+    config = with_dataset(build_config(catalogue.get(model), dataset.num_classes, (256, 256), BATCH, 100), dataset)
     del config.train_config.data_augmentation_options[:]
     config.train_input_reader.shuffle = False
     config.train_input_reader.num_readers = 1

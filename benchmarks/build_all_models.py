@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, ImageSize, Model
-from services.domain.pipeline_config import check, image_size, set_backbone
+from services.domain.pipeline_config import build_config, check, image_size, set_backbone
 
 Case = tuple[Model, Model, ImageSize]
 
@@ -40,7 +40,7 @@ def cases(families: list[Family]) -> Iterator[Case]:
 
 def config_of(case: Case) -> Any:
     model, target, size = case
-    config = set_backbone(model.pipeline_config(3, image_size=size), target)
+    config = set_backbone(build_config(model, 3, image_size=size), target)
     check(config)
     assert image_size(config) == size
     return config

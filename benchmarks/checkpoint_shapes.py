@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from services.domain import catalogue
 from services.domain.catalogue import Family, Model
 from services.domain.checkpoints.fit import network_name
+from services.domain.pipeline_config import build_config
 
 ROOT = Path(__file__).resolve().parent.parent
 SIDE = 256
@@ -38,7 +39,7 @@ def shapes_of(model: Model) -> dict[str, int]:
     import tensorflow as tf
     from object_detection.builders import model_builder
 
-    config = model.pipeline_config(3, (SIDE, SIDE), 1, 10)
+    config = build_config(model, 3, (SIDE, SIDE), 1, 10)
     network = model_builder.build(config.model, is_training=False)
     images, true_shapes = network.preprocess(tf.zeros((1, SIDE, SIDE, 3)))
     network.predict(images, true_shapes)

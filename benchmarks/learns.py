@@ -23,6 +23,7 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
+from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +46,7 @@ LESSONS = (
 
 
 def configure(lesson: Lesson, dataset: Dataset) -> Any:
-    config = catalogue.get(lesson.model).pipeline_config(dataset.num_classes, (256, 256), lesson.batch, lesson.steps)
+    config = build_config(catalogue.get(lesson.model), dataset.num_classes, (256, 256), lesson.batch, lesson.steps)
     train = config.train_config
     train.gradient_clipping_by_norm = 10.0
     train.optimizer.adam_optimizer.epsilon = 1e-7

@@ -31,7 +31,7 @@ from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import OUTCOME_FILE, AttemptSpec, Device, Outcome
 from services.domain.memory.law import MemoryLaw, Point
-from services.domain.pipeline_config import apply, plan_of
+from services.domain.pipeline_config import apply, build_config, plan_of
 from services.domain.plan.plan import Plan
 from worker.attempt_dir import with_dataset, write_attempt
 
@@ -41,7 +41,7 @@ STEPS = 10  # a peak is the largest of the steps that were looked at, and after 
 
 
 def case(model: str, side: int, micro_batch: int, accumulation: int = 1, **changes: Any) -> Plan:
-    config = catalogue.get(model).pipeline_config(4, (side, side), micro_batch * accumulation, STEPS)
+    config = build_config(catalogue.get(model), 4, (side, side), micro_batch * accumulation, STEPS)
     return dataclasses.replace(plan_of(config, micro_batch), **changes)
 
 
@@ -103,8 +103,8 @@ class Measured:
 
 def measure(plan: Plan, dataset: Dataset, home: Path, *, evaluate: bool = True) -> Measured:
     """Train `plan` in a process of its own, and evaluate it. Raises where it does not end well."""
-    config = catalogue.get(plan.model).pipeline_config(
-        dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
+    config = build_config(
+        catalogue.get(plan.model), dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
     )
     spec = AttemptSpec(
         job_dir=str(home / "job"),

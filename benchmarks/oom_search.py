@@ -42,7 +42,7 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import EVENTS_FILE, AttemptSpec, Device
-from services.domain.pipeline_config import apply
+from services.domain.pipeline_config import apply, build_config
 from services.domain.plan.plan import Plan
 from services.settings import Settings
 from worker.attempt_dir import with_dataset, write_attempt
@@ -172,7 +172,7 @@ def first_step_s(plan: Plan, job: Job, dataset: Dataset, folder: Path) -> float:
 
 
 def prepared(batch: int, micro_batch: int, job: Job, dataset: Dataset, folder: Path, plan: Plan | None = None) -> Path:
-    config = catalogue.get(job.model).pipeline_config(dataset.num_classes, (SIDE, SIDE), batch, STEPS)
+    config = build_config(catalogue.get(job.model), dataset.num_classes, (SIDE, SIDE), batch, STEPS)
     spec = AttemptSpec(
         job_dir=str(folder / "job"),
         architecture=job.model,

@@ -28,7 +28,7 @@ from services.domain import catalogue
 from services.domain.contract import ENOUGH_RUNS, EVENTS_FILE, AttemptSpec, Device, Probe
 from services.domain.memory import prior
 from services.domain.memory.law import MemoryLaw, Point, Prediction
-from services.domain.pipeline_config import apply
+from services.domain.pipeline_config import apply, build_config
 from services.domain.plan.plan import Plan
 from worker.attempt_dir import with_dataset, write_attempt
 
@@ -70,8 +70,8 @@ class Probed:
 
 
 def probed(plan: Plan, dataset: Dataset, home: Path) -> Probed:
-    config = catalogue.get(plan.model).pipeline_config(
-        dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
+    config = build_config(
+        catalogue.get(plan.model), dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
     )
     fixed, _, *image = prior.need(dataclasses.replace(plan, micro_batch=1)).training
     spec = AttemptSpec(

@@ -25,7 +25,7 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import Device
-from services.domain.pipeline_config import apply
+from services.domain.pipeline_config import apply, build_config
 from services.domain.plan.plan import Plan
 from worker.attempt_dir import with_dataset
 from worker.trainer import device
@@ -53,8 +53,8 @@ def traced(plan: Plan, dataset: Dataset) -> Walked:
         return int(tf.config.experimental.get_memory_info("CPU:0")["current"])
 
     before = in_use()
-    config = catalogue.get(plan.model).pipeline_config(
-        dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
+    config = build_config(
+        catalogue.get(plan.model), dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
     )
     config = with_dataset(apply(plan, config), dataset)
     built = model.build(config, is_training=True)

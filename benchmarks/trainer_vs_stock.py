@@ -39,6 +39,7 @@ from services.datasets import shapes
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import CONFIG_FILE, EVENTS_FILE, LOG_FILE, SPEC_FILE, AttemptSpec, Device
+from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,7 +136,7 @@ def make_attempt(folder: Path, name: str, options: argparse.Namespace) -> Path:
     size = (options.image_size, options.image_size)
     dataset = Dataset.load(data) if data.exists() else shapes.generate(data, train=64, validation=4, size=size)
     model = catalogue.get(options.model)
-    config = model.pipeline_config(dataset.num_classes, size, options.batch_size, options.steps)
+    config = build_config(model, dataset.num_classes, size, options.batch_size, options.steps)
     spec = AttemptSpec(
         job_dir=str(folder / f"{name}-job"),
         architecture=options.model,

@@ -56,8 +56,13 @@ def main(arguments: list[str] | None = None) -> int:
 def _prepare(options: argparse.Namespace) -> None:
     dataset = Dataset.load(options.dataset.resolve())
     size = (options.image_size, options.image_size) if options.image_size else None
-    config = catalogue.get(options.model).pipeline_config(
-        dataset.num_classes, size, options.batch_size, options.steps, options.learning_rate
+    config = pipeline_config.build_config(
+        catalogue.get(options.model),
+        dataset.num_classes,
+        size,
+        options.batch_size,
+        options.steps,
+        options.learning_rate,
     )
     spec = AttemptSpec(
         job_dir=str((options.job_dir or options.folder.parent).resolve()),

@@ -44,7 +44,7 @@ def _count(text: str) -> int:
 
 
 def _sound() -> str:
-    return pipeline_config.to_text(catalogue.get("efficientdet_d0").pipeline_config(3))
+    return pipeline_config.to_text(pipeline_config.build_config(catalogue.get("efficientdet_d0"), 3))
 
 
 def _inside(field: str, piece: str, ahead: str = "", behind: str = "", text: str = "") -> Text:
@@ -55,7 +55,7 @@ def _inside(field: str, piece: str, ahead: str = "", behind: str = "", text: str
 
 
 def _manual_schedule() -> str:
-    config = catalogue.get("efficientdet_d0").pipeline_config(3)
+    config = pipeline_config.build_config(catalogue.get("efficientdet_d0"), 3)
     config.train_config.optimizer.momentum_optimizer.learning_rate.manual_step_learning_rate.initial_learning_rate = 0.1
     return pipeline_config.to_text(config)
 

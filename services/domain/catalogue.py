@@ -1,6 +1,6 @@
 """The models Downshift trains: what each one is, which sizes it takes, and where it starts on one GPU.
 
-Facts only; how a model becomes a configuration is `pipeline_config.template`'s business.
+Facts only, without protobuf. `pipeline_config.build_config` makes a configuration of a model.
 """
 
 import enum
@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from services.domain.suggestions import close_names, shortened
 
@@ -145,32 +144,6 @@ class Model:
 
     def warmup_steps_for(self, steps: int) -> int:
         return min(2000, round(steps * self.warmup_fraction))
-
-    def pipeline_config(
-        self,
-        num_classes: int,
-        image_size: ImageSize | None = None,
-        batch_size: int | None = None,
-        steps: int | None = None,
-        learning_rate: float | None = None,
-    ) -> Any:
-        """A complete pipeline.config of this model for one GPU, without data: see `pipeline_config.set_data`.
-
-        A batch size without a learning rate (or steps) brings the default one to that batch, images seen kept.
-        """
-        # Here, not above: pipeline_config knows the catalogue, and reading the catalogue must not need protobuf.
-        from services.domain.pipeline_config import counts, template
-
-        batch = self.batch_size if batch_size is None else batch_size
-        legal = min(max(batch, 1), counts.MAX_COUNT)  # `build` refuses any other, but first these need a number
-        return template.build(
-            self,
-            num_classes=num_classes,
-            image_size=image_size or self.image_size,
-            batch_size=batch,
-            steps=self.steps_for(legal) if steps is None else steps,
-            learning_rate=self.learning_rate_for(legal) if learning_rate is None else learning_rate,
-        )
 
 
 def _same_shape(one: ImageSize, other: ImageSize) -> bool:

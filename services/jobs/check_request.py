@@ -138,7 +138,9 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
         batch = train.get("batch_size")
         per_step = batch or model.batch_size
         steps = _steps(train, dataset, per_step) or model.steps_for(per_step, dataset.records)
-        config = model.pipeline_config(dataset.num_classes, size, batch, steps, train.get("learning_rate"))
+        config = pipeline_config.build_config(
+            model, dataset.num_classes, size, batch, steps, train.get("learning_rate")
+        )
         return config, pipeline_config.plan_of(config)
     submitted = pipeline_config.parse(request["pipeline_config"])
     _refuse_missing_weights(request, submitted)

@@ -140,7 +140,7 @@ def test_random_weights_that_were_chosen_stay_after_a_reload_and_in_a_copy(servi
 
 
 def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service: Service, open_tab: Tab) -> None:
-    template = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(3, (448, 640), 3, 77, 0.0125)
+    template = pipeline_config.build_config(catalogue.get("faster_rcnn_resnet50_fpn"), 3, (448, 640), 3, 77, 0.0125)
     page = open_tab(service, "/jobs/new")
     expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     page.get_by_label("Image size", exact=True).select_option("1536x1536")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, UnknownModel
-from services.domain.pipeline_config import ConfigError, check, image_size, peak_learning_rate
+from services.domain.pipeline_config import ConfigError, build_config, check, image_size, peak_learning_rate
 
 MODELS = list(catalogue.MODELS.values())
 BACKBONES = [
@@ -42,7 +42,7 @@ def test_an_unknown_model_is_refused_with_close_names_and_all_names():
 )
 def test_efficientdet_scales_as_published(number, extractor, side, iterations, filters, layers):
     model = catalogue.get(f"efficientdet_d{number}")
-    ssd = model.pipeline_config(3).model.ssd
+    ssd = build_config(model, 3).model.ssd
     bifpn = ssd.feature_extractor.bifpn
     head = ssd.box_predictor.weight_shared_convolutional_box_predictor
     assert model.image_size == (side, side)
@@ -69,7 +69,7 @@ def test_the_ladders_go_down_step_by_step():
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_a_written_config_is_complete(model):
-    config = model.pipeline_config(7)
+    config = build_config(model, 7)
     check(config)
     network = getattr(config.model, config.model.WhichOneof("model"))
     assert network.num_classes == 7
@@ -93,7 +93,7 @@ def test_defaults_are_those_of_one_card():
 def test_two_stage_models_train_their_batch_normalisation():
     for model in MODELS:
         if model.family is not Family.EFFICIENTDET:
-            assert model.pipeline_config(3).model.faster_rcnn.feature_extractor.batch_norm_trainable
+            assert build_config(model, 3).model.faster_rcnn.feature_extractor.batch_norm_trainable
 
 
 def test_a_small_dataset_is_trained_for_fewer_steps():
@@ -104,15 +104,15 @@ def test_a_small_dataset_is_trained_for_fewer_steps():
 
 @given(st.sampled_from(MODELS), st.integers(1, 256))
 def test_a_batch_alone_brings_learning_rate_and_steps_along(model, batch):
-    config = model.pipeline_config(3, batch_size=batch)
+    config = build_config(model, 3, batch_size=batch)
     assert peak_learning_rate(config) == pytest.approx(model.learning_rate * batch / model.batch_size, rel=1e-4)
     assert config.train_config.num_steps * batch == pytest.approx(model.images_seen, rel=0.01)
-    assert peak_learning_rate(model.pipeline_config(3, batch_size=batch, learning_rate=0.5)) == 0.5
+    assert peak_learning_rate(build_config(model, 3, batch_size=batch, learning_rate=0.5)) == 0.5
 
 
 @given(st.sampled_from(MODELS), st.integers(1, 100_000))
 def test_any_length_gives_a_legal_schedule(model, steps):
-    config = model.pipeline_config(3, steps=steps)
+    config = build_config(model, 3, steps=steps)
     check(config)
     assert config.train_config.num_steps == steps
 
@@ -139,24 +139,24 @@ def test_any_length_gives_a_legal_schedule(model, steps):
 )
 def test_nonsense_is_refused(settings, field):
     with pytest.raises(ConfigError, match=field):
-        catalogue.get("efficientdet_d0").pipeline_config(**settings)
+        build_config(catalogue.get("efficientdet_d0"), **settings)
 
 
 def test_an_illegal_size_is_refused_with_the_nearest_legal_one():
     with pytest.raises(ConfigError, match=r"multiples of 128 .* the nearest is 640x512"):
-        catalogue.get("efficientdet_d0").pipeline_config(3, image_size=(600, 500))
+        build_config(catalogue.get("efficientdet_d0"), 3, image_size=(600, 500))
 
 
 def test_an_oblong_size_is_written_as_it_is():
     for name, size in (("efficientdet_d0", (384, 640)), ("mask_rcnn_resnet50", (480, 640))):
-        config = catalogue.get(name).pipeline_config(3, image_size=size)
+        config = build_config(catalogue.get(name), 3, image_size=size)
         check(config)
         assert image_size(config) == size
 
 
 def test_square_crops_are_made_for_square_images_only():
     def steps(size):
-        train = catalogue.get("efficientdet_d0").pipeline_config(3, image_size=size).train_config
+        train = build_config(catalogue.get("efficientdet_d0"), 3, image_size=size).train_config
         return [step.WhichOneof("preprocessing_step") for step in train.data_augmentation_options]
 
     assert steps((512, 512)) == ["random_horizontal_flip", "random_scale_crop_and_pad_to_square"]
@@ -165,7 +165,7 @@ def test_square_crops_are_made_for_square_images_only():
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_coco_with_its_ninety_classes_is_accepted(model):
-    check(model.pipeline_config(90))
+    check(build_config(model, 90))
 
 
 def test_the_offered_sizes_are_the_familys_rungs():
@@ -196,13 +196,13 @@ def test_the_ladder_of_sizes_below_an_oblong_keeps_it_oblong():
 
 @pytest.mark.parametrize(("steps", "decay"), [(100, 0.9), (500, 0.95), (200_000, 0.997)])
 def test_moving_statistics_follow_a_short_training(steps: int, decay: float) -> None:
-    config = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(3, steps=steps)
+    config = build_config(catalogue.get("faster_rcnn_resnet50_fpn"), 3, steps=steps)
 
     assert config.model.faster_rcnn.feature_extractor.conv_hyperparams.batch_norm.decay == pytest.approx(decay)
 
 
 def test_moving_statistics_of_the_head_follow_too() -> None:
-    ssd = catalogue.get("efficientdet_d0").pipeline_config(3, steps=100).model.ssd
+    ssd = build_config(catalogue.get("efficientdet_d0"), 3, steps=100).model.ssd
     head = ssd.box_predictor.weight_shared_convolutional_box_predictor
 
     assert head.conv_hyperparams.batch_norm.decay == pytest.approx(0.9)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from object_detection.core import model as od_model
 
 from services.domain import catalogue
+from services.domain.pipeline_config import build_config
 
 
 class TinyDetector(od_model.DetectionModel):
@@ -46,7 +47,7 @@ class TinyDetector(od_model.DetectionModel):
 
 def config(learning_rate: float = 0.1) -> Any:
     """A config whose optimizer is plain momentum at a constant rate."""
-    made = catalogue.get("efficientdet_d0").pipeline_config(1, (256, 256), 4, 100)
+    made = build_config(catalogue.get("efficientdet_d0"), 1, (256, 256), 4, 100)
     rate = made.train_config.optimizer.momentum_optimizer.learning_rate
     rate.constant_learning_rate.learning_rate = learning_rate
     made.train_config.unpad_groundtruth_tensors = True

@@ -19,6 +19,7 @@ from services.domain.contract import (
     Device,
     Outcome,
 )
+from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ def prepare(
     **spec: Any,
 ) -> Path:
     """An attempt directory beside others of the same job; `change` edits the config before it is written."""
-    config = catalogue.get(model).pipeline_config(dataset.num_classes, (size, size), batch, steps, learning_rate)
+    config = build_config(catalogue.get(model), dataset.num_classes, (size, size), batch, steps, learning_rate)
     config = with_dataset(config, dataset)
     change(config)
     settings = {"report_every_s": 0.0, "sample_images": 2, "architecture": model} | spec

@@ -31,7 +31,7 @@ MODELS = (
 
 def zoo_like(model: str, keep_aspect_ratio: tuple[int, int] | None = None) -> Config:
     """90 classes, 25,000 steps, a warm-up of 2,500, a checkpoint, paths, and switches for a TPU."""
-    config = catalogue.get(model).pipeline_config(90, None, 16, 25_000, 0.04)
+    config = pipeline_config.build_config(catalogue.get(model), 90, None, 16, 25_000, 0.04)
     for reader in (config.train_input_reader, *config.eval_input_reader):
         reader.ClearField("max_number_of_boxes")
     evaluation = pipeline_config.parse(_EVALUATION).eval_input_reader[0]

@@ -132,10 +132,10 @@ class Hide:
 
 sys.meta_path.insert(0, Hide)
 import api.app, api.__main__, services.setup
-from services.domain import catalogue
+from services.domain import catalogue, pipeline_config
 from services.broker import make_celery
 from services.store.engine import make_engine
-assert str(catalogue.get("efficientdet_d0").pipeline_config(3))
+assert str(pipeline_config.build_config(catalogue.get("efficientdet_d0"), 3))
 make_celery("redis://:x@127.0.0.1:1/0").connection_for_write().transport
 make_engine("postgresql+psycopg://x@127.0.0.1/x").dialect
 print("hidden:", *sorted(hidden))

@@ -32,7 +32,7 @@ def make(tensorflow_ready: None, tmp_path: Path) -> Any:
     def make_one(extra: int = 0, adam: bool = False, batch: int = 4, cosine: bool = False) -> tuple[Any, Any, Any]:
         config = tiny_detector.config()
         if cosine:
-            config = catalogue.get("efficientdet_d0").pipeline_config(1, (256, 256), 4, 100)
+            config = pipeline_config.build_config(catalogue.get("efficientdet_d0"), 1, (256, 256), 4, 100)
             config.train_config.unpad_groundtruth_tensors = True
         config = pipeline_config.rescale_for_batch(config, 4, batch)
         if adam:

@@ -13,6 +13,7 @@ from PIL import Image
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
 from services.domain.contract import Device
+from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset
 from worker.trainer.report import Reporter
 
@@ -72,7 +73,7 @@ class Evaluated:
         from worker.trainer import device, model
         from worker.trainer.evaluate import Evaluation
 
-        config = catalogue.get(family).pipeline_config(records.num_classes, (256, 256), 1, 1)
+        config = build_config(catalogue.get(family), records.num_classes, (256, 256), 1, 1)
         network = getattr(config.model, config.model.WhichOneof("model"))
         network.image_resizer.Clear()
         resize(network.image_resizer)

@@ -14,7 +14,9 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready"
 def test_the_folder_has_the_label_map_and_its_config_names_nothing_outside(tmp_path: Path, dataset: Dataset) -> None:
     from worker.trainer.export import _describe
 
-    config = with_dataset(catalogue.get("mask_rcnn_resnet50_fpn").pipeline_config(3, (256, 256), 1, 1), dataset)
+    config = with_dataset(
+        pipeline_config.build_config(catalogue.get("mask_rcnn_resnet50_fpn"), 3, (256, 256), 1, 1), dataset
+    )
     config.train_config.fine_tune_checkpoint = str(tmp_path / "somewhere" / "ckpt-0")
     _describe(config, tmp_path)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from services.domain.contract import Reason
+from services.domain.pipeline_config import build_config
 from worker.trainer.failures import Ending
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
@@ -164,7 +165,7 @@ def test_the_second_stage_crops_bfloat16_features() -> None:
     from services.domain import catalogue
     from worker.trainer import model
 
-    config = catalogue.get("faster_rcnn_resnet50_fpn").pipeline_config(1, (256, 256), 1, 1)
+    config = build_config(catalogue.get("faster_rcnn_resnet50_fpn"), 1, (256, 256), 1, 1)
     box = tf.constant([[[0.0, 0.0, 1.0, 1.0]]])
     crops = {}
     for precision in (tf.float32, tf.bfloat16):

@@ -28,7 +28,7 @@ def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model
     from worker.trainer import model as models
     from worker.trainer.step import TrainStep
 
-    config = with_dataset(catalogue.get("efficientdet_d0").pipeline_config(3, (256, 256), 1, 10), dataset)
+    config = with_dataset(pipeline_config.build_config(catalogue.get("efficientdet_d0"), 3, (256, 256), 1, 10), dataset)
     model = models.build(config, is_training=True)
     TrainStep(config, model, accumulation=1).trace(iter(inputs_of.training(config, model, 1)))
     backbone = model._feature_extractor.classification_backbone

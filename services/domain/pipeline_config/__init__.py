@@ -36,6 +36,7 @@ from services.domain.pipeline_config.rewrite import (
     set_proposals,
 )
 from services.domain.pipeline_config.schedule import peak_learning_rate, rescale_for_batch, set_schedule, steps_of
+from services.domain.pipeline_config.template import build_config
 from services.domain.pipeline_config.text import Config, comments, parse, to_text
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Story",
     "apply",
     "as_values",
+    "build_config",
     "check",
     "comments",
     "compare",

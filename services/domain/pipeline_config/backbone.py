@@ -39,7 +39,7 @@ def set_backbone(config: Config, target: Model | str, checkpoint: str | None = N
 
 def has_features_of(config: Config, model: Model) -> bool:
     """Whether its feature extractor has the same variables as that of the catalogue's model."""
-    own, usual = (network_of(one).feature_extractor for one in (config, model.pipeline_config(1)))
+    own, usual = (network_of(one).feature_extractor for one in (config, template.build_config(model, 1)))
     parts = ("type", "bifpn", "fpn")
     return all(getattr(own, part, None) == getattr(usual, part, None) for part in parts)
 

@@ -8,7 +8,7 @@ replicas) are left at their defaults.
 import functools
 
 from services.domain.catalogue import Family, ImageSize, Model
-from services.domain.pipeline_config.counts import count_problem
+from services.domain.pipeline_config.counts import MAX_COUNT, count_problem
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.schedule import is_rate
 from services.domain.pipeline_config.text import Config, copied, parse
@@ -17,16 +17,32 @@ MAX_BOXES = 100  # of ground truth kept per image
 _WARMUP_START = {Family.EFFICIENTDET: 1 / 80, Family.FASTER_RCNN: 1 / 3, Family.MASK_RCNN: 1 / 10}
 
 
-def build(
-    model: Model, *, num_classes: int, image_size: ImageSize, batch_size: int, steps: int, learning_rate: float
+def build_config(
+    model: Model,
+    num_classes: int,
+    image_size: ImageSize | None = None,
+    batch_size: int | None = None,
+    steps: int | None = None,
+    learning_rate: float | None = None,
 ) -> Config:
-    """The configuration of `model`. Raises ConfigError for what cannot be: no classes, an illegal size, …"""
-    _refuse_nonsense(model, num_classes, image_size, batch_size, steps, learning_rate)
-    config = copied(_figures(model, image_size))
+    """A complete configuration of `model` for one GPU, without data: see `set_data`.
+
+    A setting that is left out has the catalogue's default. The default steps and learning rate fit the batch size, so
+    that training sees as many images. Raises ConfigError for no classes, an illegal size and the like.
+    """
+    size = image_size or model.image_size
+    batch = model.batch_size if batch_size is None else batch_size
+    countable = min(
+        max(batch, 1), MAX_COUNT
+    )  # an illegal batch is refused below; until then the defaults need a number
+    steps = model.steps_for(countable) if steps is None else steps
+    learning_rate = model.learning_rate_for(countable) if learning_rate is None else learning_rate
+    _refuse_nonsense(model, num_classes, size, batch, steps, learning_rate)
+    config = copied(_figures(model, size))
     network = network_of(config)
     network.num_classes = num_classes
-    _write_resizer(network.image_resizer, image_size)
-    _write_schedule(config.train_config, model, batch_size, steps, learning_rate)
+    _write_resizer(network.image_resizer, size)
+    _write_schedule(config.train_config, model, batch, steps, learning_rate)
     write_decay(network, steps)
     return config
 

@@ -8,14 +8,23 @@ import pytest
 
 from services.domain import catalogue
 from services.domain.catalogue import Family
-from services.domain.pipeline_config import ConfigError, check, family_of, identify, parse, to_text, without_paths
+from services.domain.pipeline_config import (
+    ConfigError,
+    build_config,
+    check,
+    family_of,
+    identify,
+    parse,
+    to_text,
+    without_paths,
+)
 from services.domain.pipeline_config.metrics import BOX_METRICS, MASK_METRICS
 
 MODELS = list(catalogue.MODELS.values())
 
 
 def _config(name="faster_rcnn_resnet50", **settings):
-    return catalogue.get(name).pipeline_config(3, **settings)
+    return build_config(catalogue.get(name), 3, **settings)
 
 
 def _problems(config):
@@ -27,7 +36,7 @@ def _problems(config):
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_every_model_at_every_size_is_accepted_and_recognised(model):
     for size in model.image_sizes:
-        config = model.pipeline_config(3, image_size=size)
+        config = build_config(model, 3, image_size=size)
         check(config)
         assert family_of(config) is model.family
         if model.backbone == "efficientnet-b6":  # D6 and D7 are one network: the size alone tells which

@@ -8,6 +8,7 @@ from services.domain import catalogue
 from services.domain.catalogue import Family
 from services.domain.pipeline_config import (
     ConfigError,
+    build_config,
     check,
     comments,
     compare,
@@ -47,7 +48,7 @@ OPTIMIZERS = ["momentum_optimizer", "adam_optimizer", "rms_prop_optimizer"]
 
 
 def _config(name="faster_rcnn_resnet50", **settings):
-    return catalogue.get(name).pipeline_config(3, **settings)
+    return build_config(catalogue.get(name), 3, **settings)
 
 
 def _with_rate(kind, optimizer="momentum_optimizer", steps=1000, batch=8):
@@ -142,7 +143,7 @@ def test_nothing_is_set_to_nothing(setter):
 @given(st.sampled_from(MODELS), st.data())
 def test_a_legal_size_is_set_and_read_back(model, data):
     size = data.draw(st.sampled_from(model.image_sizes))
-    config = model.pipeline_config(3)
+    config = build_config(model, 3)
     changed = set_image_size(config, size)
     check(changed)
     assert image_size(changed) == size
@@ -211,7 +212,7 @@ def test_the_augmentation_crops_to_the_new_size_unless_it_had_its_own():
 def test_every_smaller_backbone_at_every_size_passes_the_check(model):
     for target in catalogue.smaller_models(model):
         for size in model.image_sizes:
-            config = set_backbone(model.pipeline_config(3, image_size=size), target)
+            config = set_backbone(build_config(model, 3, image_size=size), target)
             check(config)
             assert identify(config) == target.name
             assert image_size(config) == size
@@ -221,9 +222,9 @@ def test_every_smaller_backbone_at_every_size_passes_the_check(model):
 def test_a_backbone_changed_to_is_the_one_the_catalogue_writes(model, data):
     target = data.draw(st.sampled_from([other for other in MODELS if other.family is model.family]))
     settings = {"image_size": (512, 512), "batch_size": 4, "steps": 100, "learning_rate": 0.01}
-    config = set_backbone(model.pipeline_config(3, **settings), target)
+    config = set_backbone(build_config(model, 3, **settings), target)
     check(config)
-    wanted = target.pipeline_config(3, **settings)
+    wanted = build_config(target, 3, **settings)
     heads = "model.faster_rcnn.second_stage_box_predictor"  # the zoo shares boxes across classes without FPN only
     assert [change for change in compare(config, wanted) if not change.field.startswith(heads)] == []
     assert set_backbone(config, target) == config

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain import catalogue
-from services.domain.pipeline_config import ConfigError, check, comments, parse, to_text
+from services.domain.pipeline_config import ConfigError, build_config, check, comments, parse, to_text
 from services.domain.pipeline_config.problems import MAX_PROBLEMS
 from services.domain.pipeline_config.scan import scan
 from services.domain.pipeline_config.text import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS, empty
@@ -151,14 +151,14 @@ def test_any_jumble_of_tokens_is_parsed_or_refused_in_our_own_words(pieces):
 
 @pytest.mark.parametrize("model", catalogue.MODELS.values(), ids=lambda model: model.name)
 def test_writing_and_reading_gives_the_same_config(model):
-    config = model.pipeline_config(3)
+    config = build_config(model, 3)
     text = to_text(config)
     assert parse(text) == config
     assert to_text(parse(text)) == text
 
 
 def test_floats_are_written_as_people_write_them():
-    text = to_text(catalogue.get("efficientdet_d0").pipeline_config(3, learning_rate=0.01))
+    text = to_text(build_config(catalogue.get("efficientdet_d0"), 3, learning_rate=0.01))
     assert "learning_rate_base: 0.01\n" in text
 
 
@@ -216,7 +216,7 @@ def test_the_comment_of_a_removed_field_moves_to_the_block_around_it():
 
 @given(st.data())
 def test_a_comment_on_any_field_stays_with_it(data):
-    plain = to_text(catalogue.get("mask_rcnn_resnet50_fpn").pipeline_config(3)).splitlines()
+    plain = to_text(build_config(catalogue.get("mask_rcnn_resnet50_fpn"), 3)).splitlines()
     fields = [number for number, line in enumerate(plain) if line.strip() != "}"]
     chosen = data.draw(st.sets(st.sampled_from(fields), max_size=5))
     noted = []
@@ -230,7 +230,7 @@ def test_a_comment_on_any_field_stays_with_it(data):
 def test_the_engine_runs_without_tensorflow():
     code = (
         "import sys; from services.domain import catalogue; from services.domain import pipeline_config as p;"
-        "c = catalogue.get('efficientdet_d0').pipeline_config(3); p.check(p.parse(p.to_text(c)));"
+        "c = p.build_config(catalogue.get('efficientdet_d0'), 3); p.check(p.parse(p.to_text(c)));"
         "p.apply(p.plan_of(c), c);"
         "bad = {'tensorflow', 'keras', 'numpy', 'tf_keras'} & set(sys.modules); assert not bad, bad"
     )

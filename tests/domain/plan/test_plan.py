@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue
 from services.domain.catalogue import Family
-from services.domain.pipeline_config import apply, check, compare, image_size, parse, plan_of, to_text
+from services.domain.pipeline_config import apply, build_config, check, compare, image_size, parse, plan_of, to_text
 from services.domain.plan.plan import Plan, PlanError, Precision
 
 MODELS = list(catalogue.MODELS.values())
@@ -49,7 +49,7 @@ def plans_for_a_config(draw):
     plan = draw(plans())
     family = catalogue.get(plan.model).family
     start = draw(st.sampled_from([model for model in MODELS if model.family is family]))
-    return plan, start.pipeline_config(3)
+    return plan, build_config(start, 3)
 
 
 @given(plans_for_a_config())
@@ -78,19 +78,19 @@ def test_a_plan_comes_back_out_of_the_config_it_went_into(case):
 
 @given(st.sampled_from(MODELS))
 def test_a_configs_own_plan_changes_nothing(model):
-    config = model.pipeline_config(3)
+    config = build_config(model, 3)
     assert compare(config, apply(plan_of(config), config)) == []
 
 
 def test_a_users_own_config_follows_its_own_plan_unchanged():
-    config = catalogue.get("efficientdet_d7").pipeline_config(3)
+    config = build_config(catalogue.get("efficientdet_d7"), 3)
     config.model.ssd.feature_extractor.type = "ssd_efficientnet-b7_bifpn_keras"
     config.model.ssd.feature_extractor.bifpn.num_filters = 300
     assert apply(plan_of(config), config) == config
 
 
 def test_a_smaller_plan_shrinks_what_it_says_and_nothing_else():
-    config = catalogue.get("faster_rcnn_resnet101").pipeline_config(3, batch_size=8)
+    config = build_config(catalogue.get("faster_rcnn_resnet101"), 3, batch_size=8)
     plan = dataclasses.replace(PLAN, batch_size=4, micro_batch=2, precision="bfloat16", image_size=(512, 512))
     smaller = apply(plan, config)
     assert image_size(smaller) == (512, 512)

@@ -12,6 +12,7 @@ from services.datasets import library, shapes
 from services.datasets.dataset import Dataset
 from services.datasets.importer import Keep, add
 from services.domain import catalogue
+from services.domain.pipeline_config import build_config
 from services.domain.tfrecord import DatasetError
 from services.errors import Invalid
 from services.jobs.check_request import prepare
@@ -120,7 +121,7 @@ def test_masks_are_read_by_the_models_that_learn_from_them(home: Path) -> None:
     dataset = library.find(home / "datasets", "cones")
 
     def reads_masks(model: str, dataset: Dataset) -> bool:
-        config = catalogue.get(model).pipeline_config(3, (256, 256), 2, 10, 0.01)
+        config = build_config(catalogue.get(model), 3, (256, 256), 2, 10, 0.01)
         return bool(attempt_config.with_dataset(config, dataset, 4096).train_input_reader.load_instance_masks)
 
     assert reads_masks("mask_rcnn_resnet50_fpn", dataset)

@@ -33,7 +33,7 @@ def prepared(settings: Settings, **changes: Any) -> Prepared:
 def own(model: str = "efficientdet_d0", **changes: Any) -> str:
     """A configuration as a user would send it, for a dataset of their own."""
     values = {"num_classes": 90, "image_size": None, "batch_size": 16, "steps": 1000, "learning_rate": 0.08, **changes}
-    return pipeline_config.to_text(catalogue.get(model).pipeline_config(**values))
+    return pipeline_config.to_text(pipeline_config.build_config(catalogue.get(model), **values))
 
 
 def test_what_is_asked_for_becomes_a_plan_and_a_configuration(settings: Settings) -> None:
