@@ -4,7 +4,7 @@
                      and   the like for evaluation                           (one image through all proposals)
 
 The parts come from the catalogue's priors; measured points of the very model and precision correct the factors, see
-`memory_fit`. All are positive, so the law grows with the micro-batch, the pixels and the proposals. The optimizer is
+`memory.fit`. All are positive, so the law grows with the micro-batch, the pixels and the proposals. The optimizer is
 taken to be the catalogue's (one slot per weight), and a GPU's convolution workspaces are inside the interval, not in
 the figure.
 """
@@ -13,12 +13,13 @@ import enum
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Self
 
 from services.domain.catalogue import ImageSize
 from services.domain.memory import prior
 from services.domain.memory.fit import Estimate, Parts, fit
 from services.domain.memory.prior import Need
+from services.domain.memory.shape import Shape
 from services.domain.plan.plan import Plan, Precision
 
 
@@ -54,25 +55,6 @@ class Source(enum.StrEnum):
     MEASURED = "measured"  # two or more points of this model and precision
     SCALED = "scaled"  # one point, the other precision, other software, few steps, or only that it ran out
     CATALOGUE = "catalogue"  # nothing measured
-
-
-class Shape(Protocol):
-    """The settings of a plan that decide its memory."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def precision(self) -> Precision: ...
-    @property
-    def micro_batch(self) -> int: ...
-    @property
-    def accumulation(self) -> int: ...
-    @property
-    def image_size(self) -> ImageSize: ...
-    @property
-    def proposals(self) -> int | None: ...
-    @property
-    def second_stage_batch(self) -> int | None: ...
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,12 @@ Most were attempts of three steps. EfficientDet-D0, D1 and D2 were corrected by 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, Model
 from services.domain.memory.fit import Parts
+from services.domain.memory.shape import Shape
 from services.domain.plan.plan import Precision
-
-if TYPE_CHECKING:
-    from services.domain.memory.law import Shape
 
 _KB, _MB = 10**3, 10**6
 # Of what a float32 step keeps for each pixel. Weights, momentum and sums stay in float32, and so do the crops.
@@ -70,7 +67,7 @@ def are_related(one: str, other: str) -> bool:
     return (first.family, first.is_fpn) == (second.family, second.is_fpn)
 
 
-def need(plan: "Shape") -> Need:
+def need(plan: Shape) -> Need:
     """By the prior alone. Grows with the micro-batch, the pixels, the proposals and the second stage's batch."""
     prior = _PRIORS[plan.model]
     height, width = plan.image_size
