@@ -14,7 +14,8 @@ from services.domain.diagnosis import leaks
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.diagnosis.remedies import Next, Remedy, Scene, remedy_for
 from services.domain.jobs.states import State, Stop, Verb
-from services.domain.pipeline_config import ConfigError, InputSizes
+from services.domain.pipeline_config import ConfigError
+from services.domain.plan.input_sizes import InputSizes
 from services.domain.planner.planner import Decision
 from services.jobs import transitions
 from services.planning import adopt, past_attempts, plan_job

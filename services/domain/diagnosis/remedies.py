@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.jobs.states import Stop
-from services.domain.pipeline_config import InputSizes
 from services.domain.plan.adjustments import NONE, Adjustments, bounded, fewer_boxes, smaller_input
 from services.domain.plan.changes import Change
+from services.domain.plan.input_sizes import InputSizes
 from services.domain.sizes import in_mb
 
 __all__ = ["PAUSED", "Next", "Remedy", "Scene", "Tried", "attempts_used", "ran_out", "remedy_for", "waits_s"]

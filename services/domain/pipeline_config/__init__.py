@@ -20,7 +20,6 @@ from services.domain.pipeline_config.families import family_of, identify
 from services.domain.pipeline_config.paths import without_paths
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.readers import (
-    InputSizes,
     evaluated_boxes,
     input_sizes,
     own_boxes,
@@ -45,7 +44,6 @@ __all__ = [
     "ConfigError",
     "Difference",
     "Group",
-    "InputSizes",
     "Problem",
     "Reason",
     "Story",

@@ -6,6 +6,7 @@ from typing import Any
 from services.domain.catalogue import ImageSize
 from services.domain.pipeline_config.template import MAX_BOXES
 from services.domain.pipeline_config.text import Config, copied
+from services.domain.plan.input_sizes import InputSizes
 
 _SHUFFLE_SHARE = 0.1  # of host memory; the shuffle buffer holds serialized records
 _IMAGES_SHARE = 0.25  # of host memory; decoded, resized and padded images on their way to the device
@@ -13,16 +14,6 @@ _LARGEST_SHUFFLE = 10_000  # beyond that order is random enough, and filling the
 _MOST_READERS = 8
 _MOST_PADDING = 1_000  # boxes that an image may be padded to for nothing, where its owner wants that
 _MB = 1024 * 1024
-
-
-@dataclass(frozen=True)
-class InputSizes:
-    shuffle_buffer_size: int  # records
-    num_readers: int
-    num_parallel_batches: int
-    num_prefetch_batches: int
-    read_block_length: int
-    max_number_of_boxes: int | None  # of ground truth kept per image; None: what the configuration has
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from services.domain.pipeline_config import InputSizes
+from services.domain.plan.input_sizes import InputSizes
 
 __all__ = ["LEAST_BOXES", "NONE", "Adjustments", "bounded", "fewer_boxes", "smaller_input"]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.diagnosis.remedies import Next, Remedy, Scene, Tried, attempts_used, ran_out, remedy_for, waits_s
 from services.domain.jobs.states import Stop
-from services.domain.pipeline_config import InputSizes
 from services.domain.plan.adjustments import LEAST_BOXES, NONE, Adjustments, bounded, fewer_boxes, smaller_input
+from services.domain.plan.input_sizes import InputSizes
 
 SIZES = InputSizes(10_000, 8, 2, 2, 8, 100)
 PASTS = [[], *([diagnosis] for diagnosis in Diagnosis), list(Diagnosis)]
