@@ -16,7 +16,7 @@ from services.domain.diagnosis.remedies import Next, Remedy, Scene, remedy_for
 from services.domain.jobs.states import State, Stop, Verb
 from services.domain.pipeline_config import ConfigError
 from services.domain.plan.input_sizes import InputSizes
-from services.domain.planner.planner import Decision
+from services.domain.planner.decision import Decision
 from services.jobs import transitions
 from services.planning import adopt, past_attempts, plan_job
 from services.planning.plan_json import policy_of_job

@@ -8,8 +8,9 @@ from services.clock import utc_now
 from services.devices.capacity import Capacity
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.plan import Plan
-from services.domain.planner import planner
-from services.domain.planner.planner import Decision, GiveUp
+from services.domain.planner.decision import Decision, GiveUp
+from services.domain.planner.ladder import ladder
+from services.domain.planner.request import PlanRequest
 from services.jobs import feasibility, own_config_changes, quota
 from services.jobs.check_request import prepare
 from services.planning import plan_job
@@ -36,7 +37,7 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
     device_ids = [device.device_id for device in first.present]
     decided = as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
     changes = own_config_changes.at_submit(settings, prepared, plan, decided)
-    rungs = planner.ladder(prepared.asked, prepared.policy, law, capacities, bfloat16=first.bfloat16)
+    rungs = ladder(PlanRequest(prepared.asked, prepared.policy, law, first.bfloat16), capacities)
     return {
         "asked": prepared.asked.to_dict(),
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,

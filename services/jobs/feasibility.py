@@ -2,8 +2,9 @@
 
 from services.domain.jobs.waiting import for_larger, for_size
 from services.domain.plan.policy import Policy
-from services.domain.planner import planner
-from services.domain.planner.planner import Decision, GiveUp
+from services.domain.planner.decision import Decision, GiveUp
+from services.domain.planner.first_plan import first_plan
+from services.domain.planner.request import PlanRequest
 from services.domain.sizes import in_mb
 from services.errors import Fault
 from services.jobs.check_request import Prepared
@@ -39,7 +40,7 @@ def _fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
     if not isinstance(first.decision, GiveUp):
         return None
     reason = f"no device can hold this job. {first.decision.reason}"
-    freely = planner.first_plan(prepared.asked, Policy(), first.law, first.capacity, bfloat16=first.bfloat16)
+    freely = first_plan(PlanRequest(prepared.asked, Policy(), first.law, first.bfloat16), first.capacity)
     if isinstance(freely, Decision) and freely.changes:
         return Fault("policy", f"{reason} With every change allowed it fits: {freely.summary} Allow more, {_OR_WAIT}")
     return Fault("model", f"{reason} Choose a smaller model, image size or batch size, {_OR_WAIT}")

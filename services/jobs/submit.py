@@ -10,7 +10,7 @@ from services import idempotency as once
 from services.broker import wake_workers
 from services.clock import utc_now
 from services.domain.plan.plan import Plan
-from services.domain.planner.planner import Decision
+from services.domain.planner.decision import Decision
 from services.errors import Invalid, LimitReached
 from services.idempotency import Done, Key
 from services.jobs import feasibility, own_config_changes, queries, quota, transitions

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from services.domain.contract import resumed_step
 from services.domain.plan.changes import Change
 from services.domain.plan.plan import Plan
-from services.domain.planner.planner import Decision
+from services.domain.planner.decision import Decision
 from services.planning.plan_json import as_planned, change_values, plan_of_job
 from services.store import events
 from services.store.models import Attempt, Job

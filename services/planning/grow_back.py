@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 from services.devices.capacity import Capacity
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.policy import Lever, Prefer
-from services.domain.planner import planner
-from services.domain.planner.planner import Decision
+from services.domain.planner.decision import Decision
+from services.domain.planner.first_plan import first_plan
+from services.domain.planner.grown_plan import grown_plan
+from services.domain.planner.request import PlanRequest
 from services.planning import adopt, plan_job
 from services.planning.plan_json import plan_of_job, policy_of_job
 from services.store import attempts
@@ -29,16 +31,9 @@ def grow(session: Session, job: Job, device: Capacity, limit: int, law: MemoryLa
     meant_for = job.planned.get("capacity_bytes")
     if meant_for is None or job.plan == job.asked:
         return
-    decision = planner.grown_plan(
-        plan_of_job(job.asked),
-        plan_of_job(job.plan),
-        policy_of_job(job),
-        law,
-        limit,
-        plan_job.failures(attempts.of_job(session, job.id)),
-        meant_for=meant_for,
-        bfloat16=device.bfloat16,
-    )
+    request = PlanRequest(plan_of_job(job.asked), policy_of_job(job), law, device.bfloat16)
+    failures = plan_job.failures(attempts.of_job(session, job.id))
+    decision = grown_plan(request, plan_of_job(job.plan), meant_for, limit, failures)
     if decision is not None:
         adopt.plan_while_queued(session, job, decision, limit, now, **{_GROWN_FROM: meant_for})
 
@@ -50,9 +45,9 @@ def shrink_back(session: Session, job: Job, device: Capacity, law: MemoryLaw, no
         return False
     kept = tuple(lever for lever in policy.levers if lever not in _STAY)
     policy = dataclasses.replace(policy, levers=kept, plan_ahead=True)
-    law = law.knowing(failure.point for failure in plan_job.failures(attempts.of_job(session, job.id)))
-    plan = plan_of_job(job.plan)
-    decision = planner.first_plan(plan, policy, law, device.total_bytes, bfloat16=device.bfloat16)
+    request = PlanRequest(plan_of_job(job.plan), policy, law, device.bfloat16)
+    request = request.knowing(plan_job.failures(attempts.of_job(session, job.id)))
+    decision = first_plan(request, device.total_bytes)
     if not isinstance(decision, Decision) or decision.prediction.high > device.free_bytes:
         return False
     adopt.plan_while_queued(session, job, decision, device.total_bytes, now)

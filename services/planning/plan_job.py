@@ -18,8 +18,10 @@ from services.domain.diagnosis import remedies
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Policy, Prefer
-from services.domain.planner import planner
-from services.domain.planner.planner import Decision, GiveUp
+from services.domain.planner.decision import Decision, GiveUp
+from services.domain.planner.first_plan import first_plan
+from services.domain.planner.next_plan import next_plan
+from services.domain.planner.request import Failure, PlanRequest
 from services.planning import past_attempts
 from services.planning.measurements import law_for, ran_out_evaluating
 from services.planning.plan_json import plan_of_job, policy_of_job
@@ -48,7 +50,7 @@ def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, no
         law = law_for(session, [asked.model], device.kind if device else None)
         capacity = device.total_bytes if device else None
         bfloat16 = device is not None and device.bfloat16
-        decision = planner.first_plan(asked, policy, law, capacity, bfloat16=bfloat16)
+        decision = first_plan(PlanRequest(asked, policy, law, bfloat16), capacity)
         return FirstPlan(decision, capacity, law, present, [*present, *away], bfloat16)
 
     here, back = largest_device(present, min_bytes), largest_device(away, min_bytes)
@@ -79,24 +81,15 @@ def plan_after(
     largest = largest_device(capacities_of(present), job.min_memory_bytes)
     capacity = max(largest.total_bytes if largest else 0, last.limit_bytes)
     law = law_for(session, [job.model], past_attempts.device_kind(last))
-    decision = planner.next_plan(
-        plan_of_job(job.asked),
-        plan_of_job(last.plan),
-        policy,
-        law,
-        capacity,
-        failures(attempts),
-        attempts_used=remedies.attempts_used(past_attempts.tried(attempts)),
-        number=last.number,
-        bfloat16=largest is not None and largest.bfloat16,
-    )
-    return decision, capacity
+    request = PlanRequest(plan_of_job(job.asked), policy, law, bfloat16=largest is not None and largest.bfloat16)
+    used = remedies.attempts_used(past_attempts.tried(attempts))
+    return next_plan(request, capacity, failures(attempts), used), capacity
 
 
-def failures(attempts: Sequence[Attempt]) -> list[planner.Failure]:
+def failures(attempts: Sequence[Attempt]) -> list[Failure]:
     """The ended attempts of a job that were too large for their device."""
     return [
-        planner.Failure(plan_of_job(attempt.plan), attempt.limit_bytes, evaluating=ran_out_evaluating(attempt))
+        Failure(plan_of_job(attempt.plan), attempt.limit_bytes, attempt.number, ran_out_evaluating(attempt))
         for attempt, failed in zip(attempts, remedies.ran_out(past_attempts.tried(attempts)), strict=True)
         if failed
     ]

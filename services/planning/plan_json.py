@@ -7,8 +7,8 @@ from services.domain.memory.law import Prediction
 from services.domain.plan.changes import Change
 from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Policy
-from services.domain.planner import planner
-from services.domain.planner.planner import Decision
+from services.domain.planner.decision import Decision
+from services.domain.planner.ladder import Rung
 from services.store.models import Job
 
 __all__ = [
@@ -71,7 +71,7 @@ def prediction_values(prediction: Prediction) -> dict[str, Any]:
     }
 
 
-def rung_values(rung: planner.Step, device_ids: Sequence[str]) -> dict[str, Any]:
+def rung_values(rung: Rung, device_ids: Sequence[str]) -> dict[str, Any]:
     """`device_ids`: of the capacities that the rung was judged by."""
     return {
         "plan": rung.plan.to_dict(),

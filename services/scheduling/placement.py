@@ -23,8 +23,10 @@ from services.domain.jobs.states import Verb
 from services.domain.jobs.waiting import for_larger, for_size
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.policy import Prefer
-from services.domain.planner import planner
-from services.domain.planner.planner import Decision
+from services.domain.planner.decision import Decision
+from services.domain.planner.first_plan import first_plan
+from services.domain.planner.ladder import ladder
+from services.domain.planner.request import PlanRequest
 from services.jobs import transitions
 from services.planning import adopt, grow_back
 from services.planning.measurements import law_for
@@ -136,8 +138,8 @@ def _fit_to_largest(found: Devices, job: Job) -> bool:
     if _suits(job, largest, law):
         return True
     policy = dataclasses.replace(policy_of_job(job), plan_ahead=True)
-    plan = plan_of_job(job.plan)
-    decision = planner.first_plan(plan, policy, law, largest.total_bytes, bfloat16=largest.bfloat16)
+    request = PlanRequest(plan_of_job(job.plan), policy, law, largest.bfloat16)
+    decision = first_plan(request, largest.total_bytes)
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
         absent = _absent_that_suits(found, job)
         if absent is not None:
@@ -176,15 +178,8 @@ def _absent_that_suits(found: Devices, job: Job) -> Capacity | None:
 def _ladder(found: Devices, job: Job, device: Device, limit: int) -> list[dict[str, Any]]:
     """The next smaller plans, should the job run out of the device's memory, by what is known now."""
     capacity = found.capacities[device.id]
-    rungs = planner.ladder(
-        plan_of_job(job.asked),
-        policy_of_job(job),
-        found.law(job, capacity),
-        [limit],
-        bfloat16=capacity.bfloat16,
-        below=plan_of_job(job.plan),
-        most=_RUNGS,
-    )
+    request = PlanRequest(plan_of_job(job.asked), policy_of_job(job), found.law(job, capacity), capacity.bfloat16)
+    rungs = ladder(request, [limit], below=plan_of_job(job.plan), most=_RUNGS)
     return [rung_values(rung, [device.id]) for rung in rungs]
 
 

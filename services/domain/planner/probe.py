@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from services.domain.contract import Probe
 from services.domain.memory import prior
 from services.domain.memory.law import MemoryLaw, Point, Source
-from services.domain.plan import levers
 from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Lever, Policy
+from services.domain.planner.candidates import positions_of
 from services.domain.sizes import in_mb
 
 __all__ = ["found", "probe_for"]
@@ -28,7 +28,7 @@ def probe_for(
     largest = asked.micro_batch if is_first and asked.batch_size == plan.batch_size else plan.micro_batch
     start = dataclasses.replace(plan, micro_batch=max(largest, plan.micro_batch))
     points = [dataclasses.replace(point, software=None) for point in points]
-    choices = levers.positions_of(start, policy, bfloat16=False)[Lever.MICRO_BATCH]
+    choices = positions_of(start, policy, bfloat16=False)[Lever.MICRO_BATCH]
     if len(choices) < 2 or _is_known(plan, points):
         return None
     scale = MemoryLaw(points).predict(plan).bytes / MemoryLaw().predict(plan).bytes

@@ -11,7 +11,7 @@ from services.devices.capacity import capacities_of
 from services.domain.contract import AllocatorStats, Reason
 from services.domain.jobs.states import State
 from services.domain.plan.policy import Policy
-from services.domain.planner.planner import Decision, GiveUp
+from services.domain.planner.decision import Decision, GiveUp
 from services.jobs.check_request import prepare
 from services.planning import plan_job
 from services.scheduling.claim import Claim

@@ -1,0 +1,64 @@
+"""A plan that was made smaller grows back on a larger device."""
+
+import pytest
+
+from services.domain.plan.plan import Precision
+from services.domain.plan.policy import Policy
+from services.domain.planner.grown_plan import grown_plan
+from services.domain.planner.request import Failure, PlanRequest
+from tests.support.plans import D0, GB, LAW, R101, but, need
+
+
+def grown(current, capacity, *failures, asked=R101, meant_for=2 * GB):
+    return grown_plan(PlanRequest(asked, Policy(), LAW), current, meant_for, capacity, failures)
+
+
+SHRUNK = but(R101, micro_batch=1, image_size=(512, 512), proposals=100, second_stage_batch=50)
+
+
+def test_on_a_larger_device_a_plan_grows_back_to_what_was_asked_for():
+    decision = grown(SHRUNK, need(R101))
+    assert decision.plan == R101
+    assert {change.lever for change in decision.changes} == {"micro_batch", "proposals", "image_size"}
+    assert decision.summary.startswith("Raised again towards what was asked for. Micro-batch 16")
+    assert "it was reduced to fit 2048 MB" in decision.summary
+    assert "what it costs" not in decision.summary
+
+
+def test_it_grows_as_far_as_there_is_room():
+    capacity = need(but(R101, micro_batch=4))
+    assert grown(SHRUNK, capacity).plan == but(R101, micro_batch=4)
+
+
+def test_precision_comes_back_too_and_a_device_that_lacks_it_is_no_obstacle():
+    half = but(D0, precision=Precision.BFLOAT16, micro_batch=1)
+    assert grown(half, 64 * GB, asked=D0).plan == D0
+    assert grown(half, need(half), asked=D0, meant_for=1) is None
+
+
+def test_a_backbone_and_a_batch_stay_as_they_are_when_a_plan_grows():
+    current = but(SHRUNK, model="faster_rcnn_resnet50_fpn").with_batch(4, 1)
+    plan = grown(current, 200 * GB).plan
+    assert plan == but(current, micro_batch=4, image_size=(640, 640), proposals=300, second_stage_batch=64)
+
+
+@pytest.mark.parametrize(
+    ("current", "capacity", "meant_for"),
+    [(R101, 200 * GB, GB), (SHRUNK, 200 * GB, 200 * GB), (SHRUNK, need(SHRUNK), GB)],
+    ids=["as asked already", "no larger a device", "no room for more"],
+)
+def test_where_nothing_is_gained_it_stays_as_it_is(current, capacity, meant_for):
+    assert grown(current, capacity, meant_for=meant_for) is None
+
+
+def test_what_failed_on_such_a_device_is_not_gone_back_to():
+    capacity = need(R101)
+    assert grown(SHRUNK, capacity, Failure(R101, capacity, attempt=1)).plan == but(R101, micro_batch=8)
+    assert grown(SHRUNK, capacity, Failure(R101, 2 * GB, attempt=1)).plan == R101
+
+
+def test_a_lever_that_the_policy_lacks_is_not_touched_by_growing():
+    policy = Policy(levers=("image_size",))
+    current = but(D0, image_size=(384, 384))
+    decision = grown_plan(PlanRequest(D0, policy, LAW), current, GB, 64 * GB, [])
+    assert decision.plan == D0

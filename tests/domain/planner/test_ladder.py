@@ -1,0 +1,56 @@
+"""The ladder: what would follow, from what was asked for down to the floors."""
+
+from services.domain.plan.policy import Lever, Policy
+from services.domain.planner.first_plan import first_plan
+from services.domain.planner.ladder import ladder
+from services.domain.planner.request import PlanRequest
+from tests.support.plans import D0, GB, LAW, R101, but
+
+IMAGES_ONLY = Policy(levers=("micro_batch", "image_size"))
+
+
+def test_the_ladder_goes_down_from_what_was_asked_for_and_answers_for_each_device():
+    steps = ladder(PlanRequest(R101, Policy(), LAW), [2 * GB, 64 * GB])
+    assert steps[0].plan == R101
+    assert steps[0].lever is None
+    assert steps[0].sentence.startswith("As asked: about ")
+    assert steps[1].lever == Lever.MICRO_BATCH
+    highs = [step.prediction.high for step in steps]
+    assert highs == sorted(highs, reverse=True)
+    assert all(step.fits == (step.prediction.high <= 2 * GB, True) for step in steps)
+
+
+def test_each_rung_is_what_the_planner_chooses_where_just_that_much_is_free():
+    for step in ladder(PlanRequest(R101, Policy(), LAW), []):
+        assert first_plan(PlanRequest(R101, Policy(), LAW), step.prediction.high).plan == step.plan
+
+
+def test_the_last_rung_is_the_floor():
+    steps = ladder(PlanRequest(D0, IMAGES_ONLY, LAW), [])
+    assert steps[-1].plan == but(D0, micro_batch=1, image_size=(256, 256))
+
+
+def test_proposals_and_the_sample_of_them_shrink_together_in_bounds():
+    policy = Policy(levers=("proposals",))
+    rungs = [(step.plan.proposals, step.plan.second_stage_batch) for step in ladder(PlanRequest(R101, policy, LAW), [])]
+    assert rungs[0] == (300, 64)
+    assert rungs[-1] == (64, 32)
+
+
+def test_who_forbids_accumulation_does_not_get_more_of_it_with_another_batch():
+    """15 images in pieces of 5 are 3 pieces; 7 is prime, and would be 7 pieces."""
+    asked = but(D0, batch_size=15, micro_batch=5)
+    steps = ladder(PlanRequest(asked, Policy(levers=("batch_size",)), LAW), [])
+    assert [(step.plan.batch_size, step.plan.micro_batch) for step in steps] == [(15, 5), (3, 3), (1, 1)]
+    assert steps[1].sentence.startswith("Batch 3: about ")
+
+
+def test_a_batch_floor_between_two_halves_is_reached():
+    policy = Policy(levers=("batch_size",), min_batch_size=3)
+    assert [step.plan.batch_size for step in ladder(PlanRequest(D0, policy, LAW), [])] == [16, 8, 4, 3]
+
+
+def test_the_batch_is_not_cut_where_that_saves_nothing():
+    asked = but(D0, micro_batch=1)
+    batches = {step.plan.batch_size for step in ladder(PlanRequest(asked, Policy(levers=("batch_size",)), LAW), [])}
+    assert batches == {16, 1}  # 1 needs no sums of gradients; those between need what 16 needs
