@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from services.devices.holders import neighbours
 from services.domain import pipeline_config
 from services.domain.contract import Reason
-from services.domain.diagnosis import leaks
 from services.domain.diagnosis.ending import Diagnosis, Ending
+from services.domain.diagnosis.growth import Sample, growth_of, in_words
 from services.domain.diagnosis.remedies import Next, Remedy, Scene, remedy_for
 from services.domain.jobs.states import State, Stop, Verb
 from services.domain.pipeline_config import ConfigError
@@ -125,9 +125,9 @@ def _growth(session: Session, attempt: Attempt) -> str:
     words = []
     for name, what in (("device_memory", "device memory"), ("host_memory", "host memory")):
         buckets = training_series.series_of_attempt(session, attempt.job_id, attempt.number, name, _POINTS)
-        slope = leaks.fit([(bucket.step, bucket.mean) for bucket in buckets])
-        if slope is not None:
-            words.append(leaks.in_words(what, slope))
+        growth = growth_of(Sample(bucket.step, round(bucket.mean)) for bucket in buckets)
+        if growth is not None and growth.is_clear:
+            words.append(in_words(what, growth))
     return ", ".join(words)
 
 

@@ -22,7 +22,7 @@ _PROMISED = 0.15  # share of the limit that the device did not give although nob
 _IN_PIECES_GPU = 0.97  # up to this share of the limit, in use and asked for together, memory that is free was unusable
 _IN_PIECES_SLOT = 0.75  # the same for a CPU slot, where no other allocator would help
 _LATE = 50  # steps after which a job of constant size has shown what it needs
-_GREW = 0.1  # share of the limit that a leak has taken at least
+_GREW = 0.1  # share of the limit: growth by less did not fill the device
 
 
 def why_device_ran_out(case: Case, story: Story, numbers: Numbers) -> Finding:
@@ -55,7 +55,7 @@ def _measured(case: Case, numbers: Numbers) -> str | None:
     """By NVML: what others hold is what was missing."""
     others = case.held_by_others
     room = case.free_at_claim or case.limit
-    own = numbers.needed or max((sample.peak or sample.in_use for sample in case.samples), default=None) or numbers.peak
+    own = numbers.needed or max((sample.in_use for sample in case.samples), default=None) or numbers.peak
     if not others or room is None:
         return None
     if own is None:
@@ -135,7 +135,7 @@ def _changed(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Fi
     limit = numbers.limit or case.limit
     if growth is None or limit is None:
         return None
-    if growth.steady and growth.bytes >= _GREW * limit:
+    if growth.is_clear and growth.bytes >= _GREW * limit:
         why = f"memory grew by {in_mb(round(growth.bytes_per_step))} a step over {growth.steps} steps until it ran out"
         return Finding(Diagnosis.LEAK, why, growth=growth)
     if growth.steps >= _LATE:
