@@ -111,10 +111,6 @@ class Model:
         return self.steps_for(self.batch_size)
 
     @property
-    def warmup_steps(self) -> int:
-        return self.warmup_steps_for(self.steps)
-
-    @property
     def image_sizes(self) -> tuple[ImageSize, ...]:
         """The square sizes offered, ascending. A two-stage model accepts others too: see `sizes`."""
         sides = range(self.sizes.minimum, self.sizes.maximum + 1, self.sizes.rung)

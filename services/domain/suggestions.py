@@ -31,6 +31,6 @@ def _pairs(name: str) -> set[str]:
     return {framed[at : at + 2] for at in range(len(framed) - 1)}
 
 
-def shortened(name: str, longest: int = LONGEST) -> str:
+def shortened(name: str) -> str:
     """The name as an error quotes it: a long one is cut, so that the message stays a message."""
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, UnknownModel
-from services.domain.pipeline_config import ConfigError, build_config, check, image_size, peak_learning_rate
+from services.domain.pipeline_config import ConfigError, build_config, check, image_size
+from services.domain.pipeline_config.schedule import peak_learning_rate
 
 MODELS = list(catalogue.MODELS.values())
 BACKBONES = [

@@ -34,7 +34,7 @@ def make(tensorflow_ready: None, tmp_path: Path) -> Any:
         if cosine:
             config = pipeline_config.build_config(catalogue.get("efficientdet_d0"), 1, (256, 256), 4, 100)
             config.train_config.unpad_groundtruth_tensors = True
-        config = pipeline_config.rescale_for_batch(config, 4, batch)
+        config = pipeline_config.apply(pipeline_config.plan_of(config).with_batch(batch, batch), config)
         if adam:
             config.train_config.optimizer.adam_optimizer.learning_rate.constant_learning_rate.learning_rate = 0.1
         step = TrainStep(config, tiny_detector.TinyDetector(extra), accumulation=1)

@@ -9,6 +9,7 @@ import pytest
 from services.datasets.dataset import Dataset
 from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, EXPORT_DIR, Reason
+from services.domain.pipeline_config.rewrite import set_precision
 from tests.support.trainings import Ended, prepare, train
 
 pytestmark = pytest.mark.tensorflow
@@ -44,8 +45,8 @@ def fine_tuned(averaged: Ended, dataset: Dataset, tmp_path_factory: pytest.TempP
 
     def change(config: Any) -> None:
         checkpoint = averaged.attempt_dir.parent / "job" / EXPORT_DIR / "checkpoint" / "ckpt-0"
-        config.CopyFrom(pipeline_config.set_checkpoint(config, str(checkpoint), "detection"))
-        config.CopyFrom(pipeline_config.set_precision(config, bfloat16=True))
+        config.CopyFrom(pipeline_config.set_checkpoint(config, str(checkpoint)))
+        config.CopyFrom(set_precision(config, bfloat16=True))
         config.train_config.freeze_variables.extend(["^stem", "^stack", "^top"])
 
     home = tmp_path_factory.mktemp("fine-tuned")

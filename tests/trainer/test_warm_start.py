@@ -37,7 +37,9 @@ def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model
     for variable in model.trainable_variables:
         variable.assign(tf.zeros_like(variable))
 
-    models.warm_start(model, pipeline_config.set_checkpoint(config, path, "classification").train_config)
+    config.train_config.fine_tune_checkpoint = path
+    config.train_config.fine_tune_checkpoint_type = "classification"
+    models.warm_start(model, config.train_config)
 
     assert len(given) > 50
     assert all(np.array_equal(k.numpy(), g) for k, g in zip(kernels(backbone.variables), given, strict=True))
@@ -49,6 +51,8 @@ def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model
     detector = tf.train.Checkpoint(step=tf.Variable(7, dtype=tf.int64), model=TinyDetector())
     for kind, other in (("classification", classifier), ("detection", detector)):
         wrong = other.save(str(tmp_path / kind))
+        config.train_config.fine_tune_checkpoint = wrong
+        config.train_config.fine_tune_checkpoint_type = kind
         with pytest.raises(Ending, match=wrong) as raised:
-            models.warm_start(model, pipeline_config.set_checkpoint(config, wrong, kind).train_config)
+            models.warm_start(model, config.train_config)
         assert raised.value.reason is Reason.BAD_CHECKPOINT

@@ -89,9 +89,7 @@ class Remedy:
 def remedy_for(tried: Sequence[Tried], scene: Scene, max_attempts: int, stop: Stop | None = None) -> Remedy:
     """What to do after the last of `tried`. A wish to stop counts, except against success."""
     last = tried[-1]
-    if last.diagnosis is Diagnosis.COMPLETED:
-        return Remedy(Next.SUCCEED, "finished", adjustments=last.adjustments)
-    if stop is Stop.CANCEL:
+    if stop is Stop.CANCEL and last.diagnosis is not Diagnosis.COMPLETED:
         return Remedy(Next.CANCEL, "cancelled by its owner", adjustments=last.adjustments)
     if stop is Stop.PAUSE:
         tried = [*tried[:-1], dataclasses.replace(last, paused=True)]

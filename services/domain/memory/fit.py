@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["SURE", "Estimate", "Parts", "fit"]
+__all__ = ["Estimate", "Parts", "fit"]
 
 Parts = tuple[float, ...]
 
-SURE = 2.0  # standard deviations on either side
+_SURE = 2.0  # standard deviations on either side
 _ERROR = 0.02  # of one measurement: equal attempts differ by up to 4 % from each other
 _ERROR_WEIGHT = 4.0  # in measurements: how many it takes to believe in another error than that
 _ABSURD = 0.25  # off what the others say; more where they do not agree themselves
@@ -43,9 +43,9 @@ class Estimate:
 
     def margin(self, parts: Parts) -> float:
         """How far a measurement to come may be off. `value` plus this never falls where a part grows: along any one of
-        them it changes by less than `SURE` deviations of its factor, and `fit` keeps those below the factor."""
+        them it changes by less than `_SURE` deviations of its factor, and `fit` keeps those below the factor."""
         of_factors = _product([_product(row, parts) for row in self.covariance], parts)
-        return SURE * math.sqrt((self.error * self.value(parts)) ** 2 + max(0.0, of_factors))
+        return _SURE * math.sqrt((self.error * self.value(parts)) ** 2 + max(0.0, of_factors))
 
     def times(self, factor: float) -> "Estimate":
         covariance = tuple(tuple(value * factor**2 for value in row) for row in self.covariance)
@@ -133,7 +133,7 @@ def _error(samples: Sequence[_Sample], belief: Sequence[float], estimate: Estima
     off = spent = 0.0
     for s, weight in zip(samples, belief, strict=True):
         off += weight * s.off(estimate) ** 2
-        spent += weight * (estimate.margin(s.parts) / (SURE * _ERROR * s.measured)) ** 2
+        spent += weight * (estimate.margin(s.parts) / (_SURE * _ERROR * s.measured)) ** 2
     left = max(0.0, sum(belief) - spent)
     return math.sqrt((_ERROR_WEIGHT * _ERROR**2 + off) / (_ERROR_WEIGHT + left))
 
@@ -158,7 +158,7 @@ def _solve(samples: Sequence[_Sample], belief: Sequence[float], error: float, pr
 def _growing(factors: Parts, covariance: tuple[Parts, ...]) -> tuple[Parts, ...]:
     """The covariance with no deviation so large that a margin could fall faster than its part adds."""
     most = [
-        min(1.0, factor / (SURE * math.sqrt(row[i])))
+        min(1.0, factor / (_SURE * math.sqrt(row[i])))
         for i, (factor, row) in enumerate(zip(factors, covariance, strict=True))
     ]
     return tuple(tuple(value * most[i] * most[j] for j, value in enumerate(row)) for i, row in enumerate(covariance))

@@ -8,7 +8,6 @@ from services.domain.pipeline_config.backbone import has_features_of, set_backbo
 from services.domain.pipeline_config.check import check
 from services.domain.pipeline_config.compare import Change, compare
 from services.domain.pipeline_config.differences import (
-    Difference,
     Group,
     Reason,
     Story,
@@ -16,7 +15,7 @@ from services.domain.pipeline_config.differences import (
     differences,
     settings_of,
 )
-from services.domain.pipeline_config.families import family_of, identify
+from services.domain.pipeline_config.families import identify
 from services.domain.pipeline_config.paths import without_paths
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.readers import (
@@ -26,15 +25,12 @@ from services.domain.pipeline_config.readers import (
     set_input_readers,
     size_input_readers,
 )
-from services.domain.pipeline_config.resize import image_size, set_image_size
+from services.domain.pipeline_config.resize import image_size
 from services.domain.pipeline_config.rewrite import (
-    set_batch_size,
     set_checkpoint,
     set_data,
-    set_precision,
-    set_proposals,
 )
-from services.domain.pipeline_config.schedule import peak_learning_rate, rescale_for_batch, set_schedule, steps_of
+from services.domain.pipeline_config.schedule import steps_of
 from services.domain.pipeline_config.template import build_config
 from services.domain.pipeline_config.text import Config, comments, parse, to_text
 
@@ -42,7 +38,6 @@ __all__ = [
     "Change",
     "Config",
     "ConfigError",
-    "Difference",
     "Group",
     "Problem",
     "Reason",
@@ -55,25 +50,17 @@ __all__ = [
     "compare",
     "differences",
     "evaluated_boxes",
-    "family_of",
     "has_features_of",
     "identify",
     "image_size",
     "input_sizes",
     "own_boxes",
     "parse",
-    "peak_learning_rate",
     "plan_of",
-    "rescale_for_batch",
     "set_backbone",
-    "set_batch_size",
     "set_checkpoint",
     "set_data",
-    "set_image_size",
     "set_input_readers",
-    "set_precision",
-    "set_proposals",
-    "set_schedule",
     "settings_of",
     "size_input_readers",
     "steps_of",

@@ -4,7 +4,6 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from services.domain import catalogue
 from services.domain.catalogue import Family, Model
 from services.domain.pipeline_config import template
 from services.domain.pipeline_config.families import family_of, identify, model_of, network_path
@@ -16,17 +15,16 @@ from services.domain.pipeline_config.text import Config, copied
 _STRIDE = 16  # pixels between features of the first stage, the one stride that every backbone has
 
 
-def set_backbone(config: Config, target: Model | str, checkpoint: str | None = None) -> Config:
-    """A copy with the backbone of `target`, a model of the same family; everything else of the user's stays.
+def set_backbone(config: Config, model: Model) -> Config:
+    """A copy with the backbone of `model`, which is of the same family; all other settings of the user stay.
 
-    A checkpoint of the old backbone does not fit the new one and is dropped, unless `checkpoint` names one that
-    does. A configuration that already has this backbone keeps its own details. Raises ConfigError for another family.
+    A checkpoint of the old backbone does not fit the new one and is dropped. A configuration that already has this
+    backbone keeps its own details. Raises ConfigError for another family.
     """
-    model = catalogue.get(target) if isinstance(target, str) else target
     _refuse_another_family(config, model)
     changed = copied(config)
     if has_backbone(config, model):
-        return changed if checkpoint is None else set_checkpoint(changed, checkpoint)
+        return changed
     old = model_of(config)
     if model.family is Family.EFFICIENTDET:
         _change_efficientdet(changed.model.ssd, old, model)
@@ -34,7 +32,7 @@ def set_backbone(config: Config, target: Model | str, checkpoint: str | None = N
         _change_two_stage(changed.model.faster_rcnn, old, model)
         if model.is_fpn and not old.is_fpn:
             template.write_decay(changed.model.faster_rcnn, changed.train_config.num_steps)
-    return set_checkpoint(changed, checkpoint)
+    return set_checkpoint(changed, None)
 
 
 def has_features_of(config: Config, model: Model) -> bool:

@@ -14,10 +14,11 @@ from services.domain.pipeline_config.floats import shortest
 from services.domain.pipeline_config.metrics import BOX_METRICS, MASK_METRICS
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.resize import has_one_shape, image_size, resizer_path
-from services.domain.pipeline_config.rewrite import CHECKPOINT_TYPES
 from services.domain.pipeline_config.schedule import is_rate
 from services.domain.pipeline_config.template import network_of
 from services.domain.pipeline_config.text import Config
+
+_CHECKPOINT_TYPES = ("classification", "detection", "full")
 
 
 def check(config: Config) -> None:
@@ -166,8 +167,8 @@ def _train(config: Config) -> Iterator[Problem]:
     if train.load_all_detection_checkpoint_vars:
         yield Problem(f"{path}.load_all_detection_checkpoint_vars", "is not supported under TF2: remove it")
     kind = train.fine_tune_checkpoint_type
-    if kind and kind not in CHECKPOINT_TYPES:
-        yield Problem(f"{path}.fine_tune_checkpoint_type", f"one of {', '.join(CHECKPOINT_TYPES)}, got {kind!r}")
+    if kind and kind not in _CHECKPOINT_TYPES:
+        yield Problem(f"{path}.fine_tune_checkpoint_type", f"one of {', '.join(_CHECKPOINT_TYPES)}, got {kind!r}")
     if train.fine_tune_checkpoint and train.fine_tune_checkpoint_version == 1:
         yield Problem(f"{path}.fine_tune_checkpoint_version", "V1 checkpoints cannot be read under TF2: set V2")
     yield from _optimizer(train.optimizer, f"{path}.optimizer")

@@ -11,11 +11,9 @@ from services.domain.pipeline_config.problems import refuse
 from services.domain.pipeline_config.template import network_of
 from services.domain.pipeline_config.text import Config, copied
 
-CHECKPOINT_TYPES = ("classification", "detection", "full")
-
 
 def set_batch_size(config: Config, batch_size: int) -> Config:
-    """The batch alone; `rescale_for_batch` brings the schedule along."""
+    """The batch size alone. `Plan.with_batch` also adapts the steps and the learning rate."""
     _need_count("train_config.batch_size", batch_size)
     changed = copied(config)
     changed.train_config.batch_size = batch_size
@@ -75,10 +73,8 @@ def set_data(
     return changed
 
 
-def set_checkpoint(config: Config, path: str | None, kind: str = "detection") -> Config:
-    """Starts from a checkpoint of TF2's form, or from scratch (None). `kind` says how much of it is taken over."""
-    if path is not None and kind not in CHECKPOINT_TYPES:
-        raise refuse("train_config.fine_tune_checkpoint_type", f"one of {', '.join(CHECKPOINT_TYPES)}, got {kind!r}")
+def set_checkpoint(config: Config, path: str | None) -> Config:
+    """A copy that starts from a TF2 detection checkpoint, or from random weights (None)."""
     changed = copied(config)
     train = changed.train_config
     for name in ("fine_tune_checkpoint", "fine_tune_checkpoint_type", "from_detection_checkpoint"):
@@ -86,7 +82,7 @@ def set_checkpoint(config: Config, path: str | None, kind: str = "detection") ->
     train.fine_tune_checkpoint_version = _enum_value(train, "fine_tune_checkpoint_version", "V2")
     if path is not None:
         train.fine_tune_checkpoint = path
-        train.fine_tune_checkpoint_type = kind
+        train.fine_tune_checkpoint_type = "detection"
     return changed
 
 

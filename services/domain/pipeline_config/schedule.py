@@ -52,26 +52,6 @@ def is_rate(value: float) -> bool:
     return 0 < float32(value) < math.inf
 
 
-def rescale_for_batch(config: Config, old_batch: int, new_batch: int) -> Config:
-    """A copy at another batch size that sees as many images: rates times new/old, steps times old/new.
-
-    Does nothing where the batch is already the new one, so that a repeated call is harmless. Raises ConfigError
-    where the batch is neither.
-    """
-    batch = config.train_config.batch_size
-    if batch != new_batch and batch != old_batch:
-        raise refuse("train_config.batch_size", f"is {batch}, neither the old {old_batch} nor the new {new_batch}")
-    for given in (old_batch, new_batch):
-        problem = count_problem(given)
-        if problem:
-            raise refuse("train_config.batch_size", problem)
-    factor = 1.0 if batch == new_batch else new_batch / old_batch
-    steps_kept = max(1, round(steps_of(config) / factor))
-    changed = set_schedule(config, steps_kept, peak_learning_rate(config) * factor)
-    _put(changed.train_config, "batch_size", new_batch)
-    return changed
-
-
 def _schedule(config: Config) -> tuple[str, Any]:
     """Kind and message of the learning rate. Raises ConfigError where one is missing."""
     optimizer = config.train_config.optimizer

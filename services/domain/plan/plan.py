@@ -69,7 +69,7 @@ class Plan:
         """Micro-batches summed up for one update."""
         return self.batch_size // self.micro_batch
 
-    def with_batch(self, batch_size: int, micro_batch: int | None = None) -> Self:
+    def with_batch(self, batch_size: int, micro_batch: int) -> Self:
         """The same training at another batch: learning rate in proportion, images seen kept (linear rule)."""
         if batch_size < 1:
             raise PlanError(f"batch_size: must be at least 1, got {batch_size}")
@@ -77,7 +77,7 @@ class Plan:
         return dataclasses.replace(
             self,
             batch_size=batch_size,
-            micro_batch=micro_batch or math.gcd(batch_size, self.micro_batch),
+            micro_batch=micro_batch,
             steps=max(1, round(self.steps / factor)),
             learning_rate=self.learning_rate * factor,
         )

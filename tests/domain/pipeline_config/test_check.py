@@ -12,12 +12,12 @@ from services.domain.pipeline_config import (
     ConfigError,
     build_config,
     check,
-    family_of,
     identify,
     parse,
     to_text,
     without_paths,
 )
+from services.domain.pipeline_config.families import family_of
 from services.domain.pipeline_config.metrics import BOX_METRICS, MASK_METRICS
 
 MODELS = list(catalogue.MODELS.values())

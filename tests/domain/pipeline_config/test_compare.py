@@ -11,10 +11,10 @@ from services.domain.pipeline_config import (
     compare,
     parse,
     set_backbone,
-    set_batch_size,
-    set_image_size,
 )
 from services.domain.pipeline_config.floats import float32, shortest
+from services.domain.pipeline_config.resize import set_image_size
+from services.domain.pipeline_config.rewrite import set_batch_size
 
 
 def _config(name="faster_rcnn_resnet50", **settings):
@@ -75,7 +75,8 @@ def test_enums_strings_and_maps_are_written_as_in_the_config():
 
 def test_a_smaller_backbone_shows_all_that_came_along():
     config = _config("faster_rcnn_inception_resnet_v2")
-    fields = {change.field: change.after for change in compare(config, set_backbone(config, "faster_rcnn_resnet101"))}
+    changed = set_backbone(config, catalogue.get("faster_rcnn_resnet101"))
+    fields = {change.field: change.after for change in compare(config, changed)}
     assert fields == {
         "model.faster_rcnn.feature_extractor.type": '"faster_rcnn_resnet101_keras"',
         "model.faster_rcnn.initial_crop_size": "14",
@@ -86,7 +87,7 @@ def test_a_smaller_backbone_shows_all_that_came_along():
 
 def test_changes_turn_around():
     a = _config("efficientdet_d2")
-    b = set_image_size(set_backbone(a, "efficientdet_d1"), (512, 512))
+    b = set_image_size(set_backbone(a, catalogue.get("efficientdet_d1")), (512, 512))
     there, back = compare(a, b), compare(b, a)
     assert there
     assert [Change(c.field, c.after, c.before) for c in there] == back

@@ -8,6 +8,7 @@ from services.domain import catalogue
 from services.domain.catalogue import Family
 from services.domain.pipeline_config import (
     ConfigError,
+    apply,
     build_config,
     check,
     comments,
@@ -15,22 +16,19 @@ from services.domain.pipeline_config import (
     identify,
     image_size,
     parse,
-    peak_learning_rate,
-    rescale_for_batch,
+    plan_of,
     set_backbone,
-    set_batch_size,
     set_checkpoint,
     set_data,
-    set_image_size,
     set_input_readers,
-    set_precision,
-    set_proposals,
-    set_schedule,
     size_input_readers,
     steps_of,
     to_text,
 )
 from services.domain.pipeline_config.readers import decoded_bytes
+from services.domain.pipeline_config.resize import set_image_size
+from services.domain.pipeline_config.rewrite import set_batch_size, set_precision, set_proposals
+from services.domain.pipeline_config.schedule import peak_learning_rate, set_schedule
 
 MODELS = list(catalogue.MODELS.values())
 TWO_STAGE = [model for model in MODELS if model.family is not Family.EFFICIENTDET]
@@ -49,6 +47,11 @@ OPTIMIZERS = ["momentum_optimizer", "adam_optimizer", "rms_prop_optimizer"]
 
 def _config(name="faster_rcnn_resnet50", **settings):
     return build_config(catalogue.get(name), 3, **settings)
+
+
+def _at_batch(config, batch):
+    """The same training at another batch size, as a plan brings it about."""
+    return apply(plan_of(config).with_batch(batch, batch), config)
 
 
 def _with_rate(kind, optimizer="momentum_optimizer", steps=1000, batch=8):
@@ -71,7 +74,7 @@ SETTERS = {
     "precision": lambda c: set_precision(c, bfloat16=True),
     "size": lambda c: set_image_size(c, (512, 512)),
     "schedule": lambda c: set_schedule(c, 777, 0.0123),
-    "checkpoint": lambda c: set_checkpoint(c, "/ckpt/ckpt-0", "detection"),
+    "checkpoint": lambda c: set_checkpoint(c, "/ckpt/ckpt-0"),
     "no checkpoint": lambda c: set_checkpoint(c, None),
     "data": lambda c: set_data(c, ["/a", "/b"], ["/c"], "/labels", 5, masks=True),
     "readers": lambda c: set_input_readers(c, _sizes()),
@@ -237,12 +240,12 @@ def test_the_users_other_fields_survive_a_change_of_backbone():
     network.initial_crop_size = 28
     network.second_stage_localization_loss_weight = 7.0
     config.train_config.freeze_variables.append("conv1")
-    fields = {change.field for change in compare(config, set_backbone(config, "faster_rcnn_resnet50"))}
+    fields = {change.field for change in compare(config, set_backbone(config, catalogue.get("faster_rcnn_resnet50")))}
     assert fields == {"model.faster_rcnn.feature_extractor.type"}
 
 
 def test_efficientdet_changes_network_pyramid_and_head_together():
-    ssd = set_backbone(_config("efficientdet_d7"), "efficientdet_d4").model.ssd
+    ssd = set_backbone(_config("efficientdet_d7"), catalogue.get("efficientdet_d4")).model.ssd
     bifpn, head = ssd.feature_extractor.bifpn, ssd.box_predictor.weight_shared_convolutional_box_predictor
     assert ssd.feature_extractor.type == "ssd_efficientnet-b4_bifpn_keras"
     assert (bifpn.num_iterations, bifpn.num_filters, bifpn.combine_method) == (7, 224, "fast_attention")
@@ -252,7 +255,8 @@ def test_efficientdet_changes_network_pyramid_and_head_together():
 def test_a_fusion_of_the_users_own_is_kept():
     config = _config("efficientdet_d3")
     config.model.ssd.feature_extractor.bifpn.combine_method = "sum"
-    assert set_backbone(config, "efficientdet_d2").model.ssd.feature_extractor.bifpn.combine_method == "sum"
+    changed = set_backbone(config, catalogue.get("efficientdet_d2"))
+    assert changed.model.ssd.feature_extractor.bifpn.combine_method == "sum"
 
 
 def test_inception_features_every_8_pixels_become_every_16_with_their_anchors():
@@ -261,7 +265,7 @@ def test_inception_features_every_8_pixels_become_every_16_with_their_anchors():
     network.feature_extractor.first_stage_features_stride = 8
     grid = network.first_stage_anchor_generator.grid_anchor_generator
     grid.height_stride = grid.width_stride = 8
-    changed = set_backbone(config, "faster_rcnn_resnet101").model.faster_rcnn
+    changed = set_backbone(config, catalogue.get("faster_rcnn_resnet101")).model.faster_rcnn
     grid = changed.first_stage_anchor_generator.grid_anchor_generator
     assert changed.feature_extractor.first_stage_features_stride == 16
     assert (grid.height_stride, grid.width_stride) == (16, 16)
@@ -270,28 +274,26 @@ def test_inception_features_every_8_pixels_become_every_16_with_their_anchors():
 def test_with_and_without_a_pyramid_change_anchors_too():
     config = _config("mask_rcnn_resnet50_fpn")
     config.model.faster_rcnn.feature_extractor.batch_norm_trainable = False
-    plain = set_backbone(config, "mask_rcnn_resnet50")
+    plain = set_backbone(config, catalogue.get("mask_rcnn_resnet50"))
     check(plain)
     assert plain.model.faster_rcnn.first_stage_anchor_generator.HasField("grid_anchor_generator")
     assert not plain.model.faster_rcnn.feature_extractor.HasField("fpn")
     assert not plain.model.faster_rcnn.feature_extractor.batch_norm_trainable
-    check(set_backbone(plain, "mask_rcnn_resnet101_fpn"))
+    check(set_backbone(plain, catalogue.get("mask_rcnn_resnet101_fpn")))
 
 
 @pytest.mark.parametrize("target", ["mask_rcnn_resnet50", "efficientdet_d0"])
 def test_a_change_of_family_is_refused(target):
     with pytest.raises(ConfigError, match="family"):
-        set_backbone(_config("faster_rcnn_resnet101"), target)
+        set_backbone(_config("faster_rcnn_resnet101"), catalogue.get(target))
 
 
-def test_a_checkpoint_of_the_old_backbone_is_dropped_unless_another_is_given():
-    config = set_checkpoint(_config("faster_rcnn_resnet101"), "/r101/ckpt-0", "detection")
-    assert not set_backbone(config, "faster_rcnn_resnet50").train_config.fine_tune_checkpoint
-    other = set_backbone(config, "faster_rcnn_resnet50", checkpoint="/r50/ckpt-0")
-    assert other.train_config.fine_tune_checkpoint == "/r50/ckpt-0"
-    assert set_backbone(config, "faster_rcnn_resnet101") == config
-    shared = set_checkpoint(_config("efficientdet_d7"), "/d7/ckpt-0", "detection")
-    assert set_backbone(shared, "efficientdet_d6") == shared  # the same network: the checkpoint fits
+def test_a_checkpoint_of_the_old_backbone_is_dropped():
+    config = set_checkpoint(_config("faster_rcnn_resnet101"), "/r101/ckpt-0")
+    assert not set_backbone(config, catalogue.get("faster_rcnn_resnet50")).train_config.fine_tune_checkpoint
+    assert set_backbone(config, catalogue.get("faster_rcnn_resnet101")) == config
+    shared = set_checkpoint(_config("efficientdet_d7"), "/d7/ckpt-0")
+    assert set_backbone(shared, catalogue.get("efficientdet_d6")) == shared  # the same network: the checkpoint fits
 
 
 # --- schedule
@@ -359,7 +361,7 @@ def test_a_long_warm_up_shrinks_below_a_short_training():
     short = _rate(set_schedule(config, 5, 0.02))
     assert (short.warmup_steps, short.total_steps) == (4, 5)
     config.train_config.batch_size = 1
-    check(rescale_for_batch(config, 1, 20))
+    check(_at_batch(config, 20))
 
 
 def test_boundaries_far_beyond_the_training_still_rise():
@@ -380,13 +382,12 @@ def test_a_rate_that_is_none_is_refused(kind, rate):
 def test_a_config_whose_rate_is_none_is_not_scaled(rate):
     config = _with_rate("cosine")
     _rate(config).learning_rate_base = rate
-    for scale in (lambda: set_schedule(config, 10, 0.1), lambda: rescale_for_batch(config, 8, 4)):
-        with pytest.raises(ConfigError, match="finite number above 0"):
-            scale()
+    with pytest.raises(ConfigError, match="finite number above 0"):
+        set_schedule(config, 10, 0.1)
     config = _with_rate("cosine")
     _rate(config).warmup_learning_rate = rate
     with pytest.raises(ConfigError, match="warmup_learning_rate would become"):
-        rescale_for_batch(config, 8, 4)
+        _at_batch(config, 4)
 
 
 def test_the_least_rate_of_an_exponential_may_be_its_highest():
@@ -401,7 +402,6 @@ def test_the_least_rate_of_an_exponential_may_be_its_highest():
     [
         lambda config: set_batch_size(config, 2**40),
         lambda config: set_schedule(config, 2**40, 0.1),
-        lambda config: rescale_for_batch(config, 8, 2**40),
         lambda config: set_data(config, ["/t"], ["/v"], "/l", 2**40, masks=False),
         lambda config: set_proposals(config, 2**40),
         lambda config: set_proposals(config, None, 2**40),
@@ -416,16 +416,11 @@ def test_counts_that_no_field_holds_are_refused_with_the_bound(setter):
 @given(old=st.integers(1, 64), new=st.integers(1, 64))
 def test_another_batch_sees_as_many_images_at_a_proportional_rate(kind, old, new):
     config = _with_rate(kind, steps=10_000, batch=old)
-    changed = rescale_for_batch(config, old, new)
+    changed = _at_batch(config, new)
     assert changed.train_config.batch_size == new
     assert changed.train_config.num_steps * new == pytest.approx(10_000 * old, rel=0.01)
     assert peak_learning_rate(changed) == pytest.approx(0.02 * new / old, rel=1e-5)
-    assert rescale_for_batch(changed, old, new) == changed
-
-
-def test_rescaling_from_a_batch_it_never_had_is_refused():
-    with pytest.raises(ConfigError, match="is 8, neither the old 4 nor the new 2"):
-        rescale_for_batch(_with_rate("cosine"), 4, 2)
+    assert _at_batch(changed, new) == changed
 
 
 def test_a_schedule_without_steps_rate_or_optimizer_is_refused():
@@ -488,13 +483,11 @@ def test_data_that_does_not_fit_is_refused(name, train, evaluation, classes, mas
 
 
 def test_a_checkpoint_is_of_the_second_version_and_can_be_taken_away():
-    config = set_checkpoint(_config(), "/ckpt-0", "classification")
+    config = set_checkpoint(_config(), "/ckpt-0")
     train = config.train_config
-    assert (train.fine_tune_checkpoint, train.fine_tune_checkpoint_type) == ("/ckpt-0", "classification")
+    assert (train.fine_tune_checkpoint, train.fine_tune_checkpoint_type) == ("/ckpt-0", "detection")
     assert train.fine_tune_checkpoint_version == 2
     assert not set_checkpoint(config, None).train_config.HasField("fine_tune_checkpoint")
-    with pytest.raises(ConfigError, match="one of classification, detection, full"):
-        set_checkpoint(config, "/ckpt-0", "everything")
 
 
 def test_reader_sizes_are_written_to_all_readers():
@@ -568,7 +561,7 @@ def test_a_users_comments_and_rare_fields_survive_the_whole_way():
     text = plain.replace("  batch_size: 8", "  # as on the old machine\n  batch_size: 8", 1)
     config = parse(text)
     config.model.ssd.negative_class_weight = 0.75
-    smaller = set_backbone(set_image_size(set_batch_size(config, 4), (512, 512)), "efficientdet_d0")
+    smaller = set_backbone(set_image_size(set_batch_size(config, 4), (512, 512)), catalogue.get("efficientdet_d0"))
     written = to_text(smaller, comments(text))
     assert "# as on the old machine\n  batch_size: 4" in written
     assert parse(written).model.ssd.negative_class_weight == 0.75

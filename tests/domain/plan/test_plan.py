@@ -136,12 +136,12 @@ def test_an_efficientdet_plan_keeps_to_multiples_of_128():
 
 
 def test_another_batch_keeps_the_images_seen():
-    smaller = PLAN.with_batch(2)
+    smaller = PLAN.with_batch(2, 2)
     assert (smaller.batch_size, smaller.micro_batch, smaller.steps) == (2, 2, 4000)
     assert smaller.learning_rate == pytest.approx(0.00125)
     assert smaller.with_batch(8, micro_batch=4) == PLAN
     with pytest.raises(PlanError, match="batch_size"):
-        PLAN.with_batch(0)
+        PLAN.with_batch(0, 1)
 
 
 def test_accumulation_is_batch_over_micro_batch():
