@@ -6,7 +6,7 @@ from typing import Any
 
 from services.datasets import library
 from services.domain import pipeline_config
-from services.domain.pipeline_config import Config, Group, Reason, Story
+from services.domain.pipeline_config import Config, Decisions, Explanation, Group
 from services.domain.plan.plan import Plan
 from services.jobs.check_request import ANY_HOST_MEMORY_MB, Prepared
 from services.planning import attempt_config
@@ -45,7 +45,7 @@ def at_submit(settings: Settings, prepared: Prepared, plan: Plan, decided: Itera
         is_own=True,
     )
     submitted = pipeline_config.parse(request["pipeline_config"])
-    return _changes(submitted, run, _story(request, decided, request.get("checkpoint")), prepared.asked, plan)
+    return _changes(submitted, run, _decisions(request, decided, request.get("checkpoint")), prepared.asked, plan)
 
 
 def of_attempt(job: Job, attempts: Sequence[Attempt]) -> Changes:
@@ -59,7 +59,7 @@ def of_attempt(job: Job, attempts: Sequence[Attempt]) -> Changes:
     submitted = pipeline_config.parse(job.request.get("pipeline_config") or job.base_config)
     # The folder of a checkpoint is called after it.
     checkpoint = Path(run.train_config.fine_tune_checkpoint).parent.name or None
-    return _changes(submitted, run, _story(job.request, decided, checkpoint), Plan(**job.asked), Plan(**last.plan))
+    return _changes(submitted, run, _decisions(job.request, decided, checkpoint), Plan(**job.asked), Plan(**last.plan))
 
 
 def told(summary: str, changes: Changes) -> str:
@@ -71,19 +71,19 @@ def told(summary: str, changes: Changes) -> str:
     return f"{summary} {fields} of your pipeline.config changed: config_changes lists each with its reason."
 
 
-def _changes(submitted: Config, run: Config, story: Story, asked: Plan, plan: Plan) -> Changes:
+def _changes(submitted: Config, run: Config, decisions: Decisions, asked: Plan, plan: Plan) -> Changes:
     beside: Changes = []
-    if plan.micro_batch != asked.micro_batch and "micro_batch" in story.decided:  # a pipeline.config cannot hold it
-        reason = story.decided["micro_batch"]
+    if plan.micro_batch != asked.micro_batch and "micro_batch" in decisions.decided:  # a pipeline.config cannot hold it
+        reason = decisions.decided["micro_batch"]
         values = {"before": str(asked.micro_batch), "after": str(plan.micro_batch), "lever": reason.lever}
         beside.append({"field": "micro_batch", "group": str(reason.group), "reason": reason.text, **values})
-    return beside + pipeline_config.as_values(pipeline_config.differences(submitted, run, story))
+    return beside + pipeline_config.as_values(pipeline_config.differences(submitted, run, decisions))
 
 
-def _story(request: Mapping[str, Any], decided: Iterable[Mapping[str, Any]], checkpoint: str | None) -> Story:
-    reasons = {change["field"]: Reason(Group.MEMORY, change["reason"], change.get("lever")) for change in decided}
+def _decisions(request: Mapping[str, Any], decided: Iterable[Mapping[str, Any]], checkpoint: str | None) -> Decisions:
+    reasons = {change["field"]: Explanation(Group.MEMORY, change["reason"], change.get("lever")) for change in decided}
     twins = {twin: reasons[field] for twin, field in TWINS.items() if field in reasons}
-    return Story({**twins, **reasons}, _requested(request), checkpoint)
+    return Decisions({**twins, **reasons}, _requested(request), checkpoint)
 
 
 def _requested(request: Mapping[str, Any]) -> dict[str, str]:

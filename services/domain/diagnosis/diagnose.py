@@ -8,7 +8,7 @@ import signal
 from services.domain.contract import EXIT_CODES, AllocatorStats, DeviceKind, Reason
 from services.domain.diagnosis.case import Case, Diagnosis, Evidence, Finding
 from services.domain.diagnosis.log.allocator_dump import Numbers, is_of_host
-from services.domain.diagnosis.log.cause import Cause, Story, read_story
+from services.domain.diagnosis.log.cause import Cause, LogSummary, summarised
 from services.domain.diagnosis.log.known_messages import Mark
 from services.domain.diagnosis.log.scan import Line, marked_lines
 from services.domain.diagnosis.out_of_memory import device_seen, why_device_ran_out
@@ -32,14 +32,14 @@ def diagnose(case: Case) -> Finding:
     """Total: every case has one finding, and no log makes it fail. Linear in the log, which is read once."""
     if case.exit_status == 0:
         return Finding(None, "nothing failed: the exit status is 0, and warnings in the log do not count")
-    story = read_story(marked_lines(case.log))
+    summary = summarised(marked_lines(case.log))
     said = case.reason or (case.outcome.reason if case.outcome else None)
     if said is not None and said is not Reason.COMPLETED:
-        return _as_reported(case, story, said)
-    found = _from_log(case, story)
+        return _as_reported(case, summary, said)
+    found = _from_log(case, summary)
     if found is None and case.exit_status in REASONS:
-        found = _as_reported(case, story, REASONS[case.exit_status])
-    return found or _unexplained(case, story)
+        found = _as_reported(case, summary, REASONS[case.exit_status])
+    return found or _unexplained(case, summary)
 
 
 def signal_of(exit_status: int | None) -> int | None:
@@ -61,18 +61,18 @@ def how_it_ended(exit_status: int | None) -> str:
         return f"by signal {number}"
 
 
-def _as_reported(case: Case, story: Story, reason: Reason) -> Finding:
+def _as_reported(case: Case, summary: LogSummary, reason: Reason) -> Finding:
     """The trainer knows what kind of end it was; the log and the samples may know more about it."""
-    cause = story.cause
+    cause = summary.cause
     if cause is not None and not _goes_with(cause, reason):
-        cause = story.cause = None  # something else that was survived
+        cause = summary.cause = None  # something else that was survived
     if reason is Reason.DEVICE_MEMORY:
         if cause is not None:
-            return _from_device(case, story, cause)
+            return _from_device(case, summary, cause)
         numbers = _numbers(case, None)
-        return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
+        return _with_evidence(why_device_ran_out(case, summary, numbers), summary, numbers)
     words = f"the trainer reported: {reason.replace('_', ' ')}"
-    return _with_evidence(Finding(_BY_REASON.get(reason, Diagnosis.BUG), words), story)
+    return _with_evidence(Finding(_BY_REASON.get(reason, Diagnosis.BUG), words), summary)
 
 
 def _goes_with(cause: Cause, reason: Reason) -> bool:
@@ -83,24 +83,24 @@ def _goes_with(cause: Cause, reason: Reason) -> bool:
     return bool(cause.marks & (Mark.DISK if reason is Reason.DISK_FULL else Mark.ERROR))
 
 
-def _from_log(case: Case, story: Story) -> Finding | None:
+def _from_log(case: Case, summary: LogSummary) -> Finding | None:
     """None where nothing in the log explains the end."""
-    cause, killed = story.cause, signal_of(case.exit_status) in _KILLS
+    cause, killed = summary.cause, signal_of(case.exit_status) in _KILLS
     if case.cgroup_oom_kills and (killed or cause is None):
         why = f"the host ran out of memory, and its kernel killed {case.cgroup_oom_kills} of the job's processes"
-        return _with_evidence(Finding(Diagnosis.HOST, why), story)
+        return _with_evidence(Finding(Diagnosis.HOST, why), summary)
     if cause is None or _is_past(case, cause):
-        return _from_hints(case, story)
+        return _from_hints(case, summary)
     if cause.marks & Mark.DISK:
-        return _with_evidence(Finding(Diagnosis.DISK, "the disk is full"), story)
+        return _with_evidence(Finding(Diagnosis.DISK, "the disk is full"), summary)
     if cause.marks & Mark.HOST:
-        return _with_evidence(Finding(Diagnosis.HOST, "the host ran out of memory"), story)
+        return _with_evidence(Finding(Diagnosis.HOST, "the host ran out of memory"), summary)
     if cause.is_of_device:
-        return _from_device(case, story, cause)
+        return _from_device(case, summary, cause)
     if cause.marks & (Mark.KILLED | Mark.STOPPED) or killed or case.exit_status is None:
-        return _from_hints(case, story)
+        return _from_hints(case, summary)
     return _with_evidence(
-        Finding(Diagnosis.BUG, f"an error unrelated to memory or disk: {_text(cause.lines[-1])}"), story
+        Finding(Diagnosis.BUG, f"an error unrelated to memory or disk: {_text(cause.lines[-1])}"), summary
     )
 
 
@@ -112,52 +112,54 @@ def _is_past(case: Case, cause: Cause) -> bool:
     return cause.retried if number in _ABORTS else cause.survived
 
 
-def _from_device(case: Case, story: Story, cause: Cause) -> Finding:
+def _from_device(case: Case, summary: LogSummary, cause: Cause) -> Finding:
     numbers = _numbers(case, cause)
     if _is_host(case, cause, numbers):
         why = "the host ran out of memory: its own allocator failed"
-        return _with_evidence(Finding(Diagnosis.HOST, why), story, numbers)
-    found = why_device_ran_out(case, story, numbers)
+        return _with_evidence(Finding(Diagnosis.HOST, why), summary, numbers)
+    found = why_device_ran_out(case, summary, numbers)
     if cause.marks & Mark.HANDLE and not cause.marks & (Mark.DEVICE | Mark.CONTEXT):
         starved = found.diagnosis is Diagnosis.NEIGHBOUR or any("ALLOC_FAILED" in line.text for line in cause.lines)
-        if story.mismatch or not starved:
+        if summary.mismatch or not starved:
             found = Finding(Diagnosis.BUG, f"a library could not be set up: {_text(cause.lines[0])}")
-    return _with_evidence(found, story, numbers)
+    return _with_evidence(found, summary, numbers)
 
 
-def _from_hints(case: Case, story: Story) -> Finding | None:
+def _from_hints(case: Case, summary: LogSummary) -> Finding | None:
     """What is left to go by when no line says what ended it; None where there is nothing."""
-    if story.cause and _is_past(case, story.cause):
-        story.cause = None
-    cause, number = story.cause, signal_of(case.exit_status)
+    if summary.cause and _is_past(case, summary.cause):
+        summary.cause = None
+    cause, number = summary.cause, signal_of(case.exit_status)
     told = cause.marks if cause else 0
     how = how_it_ended(case.exit_status)
     if told & Mark.STOPPED:
-        return _with_evidence(Finding(Diagnosis.INTERRUPTED, "it was told to stop"), story)
+        return _with_evidence(Finding(Diagnosis.INTERRUPTED, "it was told to stop"), summary)
     if number == signal.SIGKILL or told & Mark.KILLED:
-        if story.pressure:
+        if summary.pressure:
             why = "it was killed right after it took much of the host's memory"
-            return _with_evidence(Finding(Diagnosis.HOST, why), story)
-        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), story)
+            return _with_evidence(Finding(Diagnosis.HOST, why), summary)
+        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), summary)
     if number in _KILLS:
-        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), story)
+        return _with_evidence(Finding(Diagnosis.UNKNOWN_KILL, f"stopped unexpectedly ({how}, cause unknown)"), summary)
     if case.exit_status is None:
         return _with_evidence(
             Finding(
                 Diagnosis.UNKNOWN_KILL, "stopped unexpectedly (cause unknown): no exit status, and nothing in the log"
             ),
-            story,
+            summary,
         )
-    if cause is None and number is None and story.least_refused:
+    if cause is None and number is None and summary.least_refused:
         numbers = _numbers(case, None)
-        return _with_evidence(why_device_ran_out(case, story, numbers), story, numbers)
+        return _with_evidence(why_device_ran_out(case, summary, numbers), summary, numbers)
     return None
 
 
-def _unexplained(case: Case, story: Story) -> Finding:
+def _unexplained(case: Case, summary: LogSummary) -> Finding:
     how = how_it_ended(case.exit_status)
     verb = "crashed" if signal_of(case.exit_status) else "failed"
-    return _with_evidence(Finding(Diagnosis.BUG, f"it {verb} ({how}); the log shows no memory or disk problem"), story)
+    return _with_evidence(
+        Finding(Diagnosis.BUG, f"it {verb} ({how}); the log shows no memory or disk problem"), summary
+    )
 
 
 def _is_host(case: Case, cause: Cause, numbers: Numbers) -> bool:
@@ -191,17 +193,17 @@ def _numbers(case: Case, cause: Cause | None) -> Numbers:
     return counted.merged(logged).merged(Numbers(limit=None if case.device_kind is DeviceKind.GPU else case.limit))
 
 
-def _with_evidence(found: Finding, story: Story, numbers: Numbers | None = None) -> Finding:
-    lines = list(story.cause.lines) if story.cause else []
+def _with_evidence(found: Finding, summary: LogSummary, numbers: Numbers | None = None) -> Finding:
+    lines = list(summary.cause.lines) if summary.cause else []
     if found.diagnosis in (Diagnosis.NEIGHBOUR, Diagnosis.FRAGMENTATION, Diagnosis.TOO_LARGE) and numbers:
-        lines += story.statistics.values()
+        lines += summary.statistics.values()
     if found.diagnosis is Diagnosis.NEIGHBOUR:
-        lines += story.backed_off[:1] + story.backed_off[-1:]
-        lines += [Line(number, text, Mark.SEEN) for number, text in device_seen(story, numbers).told.items()]
-    if found.diagnosis is Diagnosis.HOST and story.pressure:
-        lines.append(story.pressure)
-    if found.diagnosis is Diagnosis.BUG and story.mismatch:
-        lines.append(story.mismatch)
+        lines += summary.backed_off[:1] + summary.backed_off[-1:]
+        lines += [Line(number, text, Mark.SEEN) for number, text in device_seen(summary, numbers).told.items()]
+    if found.diagnosis is Diagnosis.HOST and summary.pressure:
+        lines.append(summary.pressure)
+    if found.diagnosis is Diagnosis.BUG and summary.mismatch:
+        lines.append(summary.mismatch)
     kept = {line.number: Evidence(line.number, _text(line)) for line in lines if line.text}
     evidence = tuple(kept[number] for number in sorted(kept))
     return Finding(found.diagnosis, found.why, evidence, numbers or found.numbers, found.growth)

@@ -6,7 +6,7 @@ from services.domain.contract import DeviceKind
 from services.domain.diagnosis.case import Case, Diagnosis, Finding
 from services.domain.diagnosis.growth import growth_of
 from services.domain.diagnosis.log.allocator_dump import Numbers
-from services.domain.diagnosis.log.cause import Story
+from services.domain.diagnosis.log.cause import LogSummary
 from services.domain.diagnosis.log.devices import DeviceSeen
 from services.domain.diagnosis.log.known_messages import Mark
 from services.domain.sizes import in_mb
@@ -25,27 +25,27 @@ _LATE = 50  # steps after which a job of constant size has shown what it needs
 _GREW = 0.1  # share of the limit: growth by less did not fill the device
 
 
-def why_device_ran_out(case: Case, story: Story, numbers: Numbers) -> Finding:
+def why_device_ran_out(case: Case, summary: LogSummary, numbers: Numbers) -> Finding:
     """`numbers`: what the trainer and the log say together. The evidence is added by the caller."""
-    seen = device_seen(story, numbers)
+    seen = device_seen(summary, numbers)
     for reading in (_neighbour, _fragmentation, _changed):
-        found = reading(case, story, numbers, seen)
+        found = reading(case, summary, numbers, seen)
         if found is not None:
             return found
     return Finding(Diagnosis.TOO_LARGE, f"the device ran out of memory{_told(numbers)}: the job is too large for it")
 
 
-def device_seen(story: Story, numbers: Numbers | None) -> DeviceSeen:
+def device_seen(summary: LogSummary, numbers: Numbers | None) -> DeviceSeen:
     """What the log says of this job's device. A CPU slot is none of those that TensorFlow tells of."""
     if numbers is None or _is_slot(numbers):
         return DeviceSeen()
-    until = story.cause.last + _AFTER if story.cause else sys.maxsize
-    return story.devices.of(numbers.device, numbers.limit, until)
+    until = summary.cause.last + _AFTER if summary.cause else sys.maxsize
+    return summary.devices.of(numbers.device, numbers.limit, until)
 
 
-def _neighbour(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
+def _neighbour(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
     because = _measured(case, numbers) or _seen_at_start(case, numbers, seen) or _seen_at_end(numbers, seen)
-    because = because or _not_given(story, numbers) or _not_set_up(story, numbers, seen)
+    because = because or _not_given(summary, numbers) or _not_set_up(summary, numbers, seen)
     if because is None:
         return None
     return Finding(Diagnosis.NEIGHBOUR, f"other processes hold the device's memory: {because}")
@@ -89,35 +89,35 @@ def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
     )
 
 
-def _not_given(story: Story, numbers: Numbers) -> str | None:
+def _not_given(summary: LogSummary, numbers: Numbers) -> str | None:
     """The allocator's limit allowed it, and the device had it not."""
     available = numbers.free if _is_async(numbers) else numbers.available  # without a pool all of it comes from there
     if available and numbers.requested and numbers.limit and not _is_slot(numbers):
         if available >= max(numbers.requested, _PROMISED * numbers.limit):
             return f"the device did not have {in_mb(available)} that this job's limit allows"
         return None
-    least, most = story.least_refused, story.most_refused
+    least, most = summary.least_refused, summary.most_refused
     small = numbers.in_use is None or not most or numbers.in_use < _REFUSED * most
     if least and most and least < _REFUSED * most and small:
         return f"the device refused {in_mb(most)} and then even {in_mb(least)}"
     return None
 
 
-def _not_set_up(story: Story, numbers: Numbers, seen: DeviceSeen) -> str | None:
+def _not_set_up(summary: LogSummary, numbers: Numbers, seen: DeviceSeen) -> str | None:
     """No room for a context or a library's handle, though this job holds little itself."""
-    cause = story.cause
+    cause = summary.cause
     if cause is None or cause.marks & Mark.DEVICE:
         return None
     if cause.marks & Mark.CONTEXT:
         return "too little was free even to open the device"
     full = numbers.in_use is not None and numbers.limit is not None and numbers.in_use >= _USABLE * numbers.limit
     own = seen.total is not None and (seen.free or seen.limit or 0) >= (1 - _DISPLAY) * seen.total
-    if cause.marks & Mark.HANDLE and (cause.marks & Mark.STARVED or story.backed_off) and not full and not own:
+    if cause.marks & Mark.HANDLE and (cause.marks & Mark.STARVED or summary.backed_off) and not full and not own:
         return "too little was free to set up its libraries"
     return None
 
 
-def _fragmentation(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
+def _fragmentation(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
     free, asked, needed, limit = numbers.free, numbers.requested, numbers.needed, numbers.limit or numbers.pool
     if free is None or asked is None or needed is None or limit is None or free < asked or _is_async(numbers):
         return None
@@ -129,7 +129,7 @@ def _fragmentation(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen)
     return Finding(Diagnosis.FRAGMENTATION, why)
 
 
-def _changed(case: Case, story: Story, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
+def _changed(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
     """It ran for long before it ran out: either its memory grew, or one step needed more than the others."""
     growth = growth_of(case.samples)
     limit = numbers.limit or case.limit

@@ -6,11 +6,11 @@ Configurations are the OD API's own messages. No function here changes one that 
 from services.domain.pipeline_config.apply import apply, plan_of
 from services.domain.pipeline_config.backbone import has_features_of, set_backbone
 from services.domain.pipeline_config.check import check
-from services.domain.pipeline_config.compare import Change, compare
+from services.domain.pipeline_config.compare import FieldChange, compare
 from services.domain.pipeline_config.differences import (
+    Decisions,
+    Explanation,
     Group,
-    Reason,
-    Story,
     as_values,
     differences,
     settings_of,
@@ -35,13 +35,13 @@ from services.domain.pipeline_config.template import build_config
 from services.domain.pipeline_config.text import Config, comments, parse, to_text
 
 __all__ = [
-    "Change",
     "Config",
     "ConfigError",
+    "Decisions",
+    "Explanation",
+    "FieldChange",
     "Group",
     "Problem",
-    "Reason",
-    "Story",
     "apply",
     "as_values",
     "build_config",

@@ -12,7 +12,7 @@ from services.domain.pipeline_config.text import Config
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     """One field; values as pipeline.config writes them, None where the field or its block does not exist."""
 
     field: str
@@ -23,12 +23,12 @@ class Change:
         return f"{self.field}: {self.before or 'not set'} → {self.after or 'not set'}"
 
 
-def compare(before: Config, after: Config) -> list[Change]:
+def compare(before: Config, after: Config) -> list[FieldChange]:
     """The changes from one configuration to another, in the schema's order. Writing out a default is no change."""
     return list(_blocks(before, after, ""))
 
 
-def _blocks(before: Any, after: Any, path: str) -> Iterator[Change]:
+def _blocks(before: Any, after: Any, path: str) -> Iterator[FieldChange]:
     """Both are messages of one type, or one of them is None."""
     there = before if before is not None else after
     for field in sorted(there.DESCRIPTOR.fields, key=lambda field: field.number):
@@ -43,29 +43,29 @@ def _blocks(before: Any, after: Any, path: str) -> Iterator[Change]:
             yield from _items(field, *_scalars(field, before, after), where)
 
 
-def _lists(field: Any, before: Any, after: Any, where: str) -> Iterator[Change]:
+def _lists(field: Any, before: Any, after: Any, where: str) -> Iterator[FieldChange]:
     lists = [list(getattr(message, field.name)) if message is not None else [] for message in (before, after)]
     for index, (old, new) in enumerate(zip_longest(*lists)):
         yield from _items(field, old, new, f"{where}[{index}]")
 
 
-def _maps(field: Any, before: Any, after: Any, where: str) -> Iterator[Change]:
+def _maps(field: Any, before: Any, after: Any, where: str) -> Iterator[FieldChange]:
     old, new = (dict(getattr(message, field.name)) if message is not None else {} for message in (before, after))
     value = field.message_type.fields_by_name["value"]
     for key in sorted(old.keys() | new.keys()):
         yield from _items(value, old.get(key), new.get(key), f"{where}[{key}]")
 
 
-def _items(field: Any, old: Any, new: Any, where: str) -> Iterator[Change]:
+def _items(field: Any, old: Any, new: Any, where: str) -> Iterator[FieldChange]:
     if field.message_type is None:
         if old != new:
-            yield Change(where, written(field, old), written(field, new))
+            yield FieldChange(where, written(field, old), written(field, new))
         return
     if old is None and new is None:
         return
     inner = list(_blocks(old, new, where))
     if not inner and (old is None or new is None):  # a block with nothing in it still says something
-        inner = [Change(where, None if old is None else "{ }", None if new is None else "{ }")]
+        inner = [FieldChange(where, None if old is None else "{ }", None if new is None else "{ }")]
     yield from inner
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from services.domain.pipeline_config.compare import Change, compare, written
+from services.domain.pipeline_config.compare import FieldChange, compare, written
 from services.domain.pipeline_config.paths import PATH_FIELDS
 from services.domain.pipeline_config.problems import clipped
 from services.domain.pipeline_config.text import Config
@@ -34,18 +34,19 @@ class Group(StrEnum):
 
 
 @dataclass(frozen=True)
-class Reason:
+class Explanation:
     group: Group
     text: str
     lever: str | None = None
 
 
 @dataclass(frozen=True)
-class Story:
-    """What happened between submitting and running. All by the names of a plan's settings (`steps`, `image_size`…)."""
+class Decisions:
+    """What was decided between submitting and running, by the name of the plan's setting (`steps`, `image_size`…)."""
 
-    decided: Mapping[str, Reason] = field(default_factory=dict)  # by the planner; reader settings by their own path
-    requested: Mapping[str, str] = field(default_factory=dict)  # the request's own words for it, as `train.steps`
+    # By the planner. The settings of an input reader stand under their path.
+    decided: Mapping[str, Explanation] = field(default_factory=dict)
+    requested: Mapping[str, str] = field(default_factory=dict)  # the request's name for it, as `train.steps`
     checkpoint: str | None = None  # the registered one that training starts from
 
 
@@ -56,32 +57,32 @@ class Difference:
     field: str
     before: str | None
     after: str | None
-    reason: Reason
+    reason: Explanation
 
 
-def differences(submitted: Config, run: Config, story: Story) -> list[Difference]:
+def differences(submitted: Config, run: Config, decisions: Decisions) -> list[Difference]:
     """Every difference, sorted by group; long lists in one entry. Names of files come without their folders."""
     found = [
         Difference(change.field, _clipped(change.before), _clipped(_without_folder(change)), reason)
         for change in _folded(compare(submitted, run))
-        for reason in (explain(change, story),)
+        for reason in (explain(change, decisions),)
     ]
     order = list(Group)
     return sorted([*found, *_unused(run)], key=lambda one: order.index(one.reason.group))
 
 
-def explain(change: Change, story: Story) -> Reason:
+def explain(change: FieldChange, decisions: Decisions) -> Explanation:
     """Why that field is not as it was submitted."""
     path = change.field
     for setting in settings_of(path):
-        if setting in story.decided:
-            return story.decided[setting]
-        if setting in story.requested:
-            return Reason(Group.REQUEST, story.requested[setting])
-    if path in story.decided:
-        return story.decided[path]
+        if setting in decisions.decided:
+            return decisions.decided[setting]
+        if setting in decisions.requested:
+            return Explanation(Group.REQUEST, decisions.requested[setting])
+    if path in decisions.decided:
+        return decisions.decided[path]
     if re.match(r"train_config\.(fine_tune_checkpoint|from_detection_checkpoint)", path):
-        return Reason(Group.CHECKPOINT, _checkpoint(path, story.checkpoint))
+        return Explanation(Group.CHECKPOINT, _checkpoint(path, decisions.checkpoint))
     return next((reason for pattern, reason in _FIXED if pattern.search(path)), _NO_REASON)
 
 
@@ -108,8 +109,8 @@ _SETTINGS: Sequence[tuple[re.Pattern[str], str]] = [
     )
 ]
 _READERS = r"^(train_input_reader|eval_input_reader\[(0|\*)\])\."
-_FIXED: Sequence[tuple[re.Pattern[str], Reason]] = [
-    (re.compile(pattern), Reason(group, text))
+_FIXED: Sequence[tuple[re.Pattern[str], Explanation]] = [
+    (re.compile(pattern), Explanation(group, text))
     for pattern, group, text in (
         (rf"{_READERS}(label_map_path|tf_record_input_reader|external_input_reader)", Group.DATASET,
          "the dataset's own files"),
@@ -133,7 +134,7 @@ _FIXED: Sequence[tuple[re.Pattern[str], Reason]] = [
          "files and addresses of another machine are never used"),
     )
 ]  # fmt: skip
-_NO_REASON = Reason(Group.UNEXPLAINED, "Downshift changed it without a known reason: please report this as a bug")
+_NO_REASON = Explanation(Group.UNEXPLAINED, "Downshift changed it without a known reason: please report this as a bug")
 
 _TF1 = "the Object Detection API uses it under TF1 only"
 _QUEUES = dict.fromkeys(("queue_capacity", "min_after_dequeue", "prefetch_size"), _TF1)
@@ -175,7 +176,7 @@ def _unused(config: Config) -> Iterator[Difference]:
 def _unused_of(message: Any, where: str, reasons: Mapping[str, str]) -> Iterator[Difference]:
     for known, value in message.ListFields():
         if known.name in reasons and value != known.default_value:
-            reason = Reason(Group.UNUSED, f"has no effect: {reasons[known.name]}")
+            reason = Explanation(Group.UNUSED, f"has no effect: {reasons[known.name]}")
             yield Difference(f"{where}.{known.name}", written(known, value), None, reason)
 
 
@@ -187,9 +188,9 @@ def _checkpoint(path: str, name: str | None) -> str:
     return f"{name} is a TF2 detection checkpoint: all its weights that fit are loaded"
 
 
-def _folded(changes: Sequence[Change]) -> Iterator[Change]:
+def _folded(changes: Sequence[FieldChange]) -> Iterator[FieldChange]:
     """Lists with many changes as one: a configuration may name thousands of files."""
-    lists: dict[str, list[Change]] = {}
+    lists: dict[str, list[FieldChange]] = {}
     for change in changes:
         lists.setdefault(re.sub(r"\[\d+\]", "[*]", change.field), []).append(change)
     for path, items in lists.items():
@@ -197,10 +198,10 @@ def _folded(changes: Sequence[Change]) -> Iterator[Change]:
             yield from items
         else:
             before, after = (sum(getattr(item, side) is not None for item in items) for side in ("before", "after"))
-            yield Change(path, f"{before:,} values", f"{after:,} values" if after else None)
+            yield FieldChange(path, f"{before:,} values", f"{after:,} values" if after else None)
 
 
-def _without_folder(change: Change) -> str | None:
+def _without_folder(change: FieldChange) -> str | None:
     """The new value. Folders of this machine are no business of the reader's."""
     name = re.sub(r"\[[^]]*\]", "", change.field).rpartition(".")[2]
     if change.after is None or name not in PATH_FIELDS or not change.after.startswith('"/'):

@@ -42,7 +42,7 @@ _TOP = Place()
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FieldMark:
     """From here on the text is about `place`. `opens`: the field itself starts here; else a block has just closed."""
 
     line: int
@@ -57,7 +57,7 @@ class Mark:
 
 @dataclass
 class Scan:
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[FieldMark] = field(default_factory=list)
     notes: list[tuple[Place, list[str]]] = field(default_factory=list)
     open_blocks: list[Place] = field(default_factory=list)  # blocks never closed, outermost first
 
@@ -153,10 +153,10 @@ class _Scanner:
             self._attach(closed.place, self.pending)
         self.place = closed.place
         self.awaits_value = self.blocks[-1].in_list
-        self.found.marks.append(Mark(line, column, self.blocks[-1].place, opens=False))
+        self.found.marks.append(FieldMark(line, column, self.blocks[-1].place, opens=False))
 
     def _mark(self, line: int, column: int) -> None:
-        self.found.marks.append(Mark(line, column, self.place))
+        self.found.marks.append(FieldMark(line, column, self.place))
         if self.pending:
             self._attach(self.place, self.pending)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from services.domain import catalogue
 from services.domain.pipeline_config import (
-    Change,
+    FieldChange,
     build_config,
     compare,
     parse,
@@ -28,26 +28,26 @@ def test_a_config_does_not_differ_from_itself(model):
 
 def test_one_changed_field_is_one_change():
     config = _config(batch_size=8)
-    assert compare(config, set_batch_size(config, 4)) == [Change("train_config.batch_size", "8", "4")]
+    assert compare(config, set_batch_size(config, 4)) == [FieldChange("train_config.batch_size", "8", "4")]
 
 
 def test_floats_are_printed_as_people_write_them():
     a, b = _config(learning_rate=0.01), _config(learning_rate=0.1)
     base = "train_config.optimizer.momentum_optimizer.learning_rate.cosine_decay_learning_rate.learning_rate_base"
-    assert Change(base, "0.01", "0.1") in compare(a, b)
+    assert FieldChange(base, "0.01", "0.1") in compare(a, b)
 
 
 def test_repeated_fields_carry_their_index_and_may_come_and_go():
     a = parse("model { ssd { anchor_generator { multiscale_anchor_generator { aspect_ratios: [1.0, 2.0] } } } }")
     b = parse("model { ssd { anchor_generator { multiscale_anchor_generator { aspect_ratios: [1.0, 0.5, 3.0] } } } }")
     where = "model.ssd.anchor_generator.multiscale_anchor_generator.aspect_ratios"
-    assert compare(a, b) == [Change(f"{where}[1]", "2.0", "0.5"), Change(f"{where}[2]", None, "3.0")]
+    assert compare(a, b) == [FieldChange(f"{where}[1]", "2.0", "0.5"), FieldChange(f"{where}[2]", None, "3.0")]
 
 
 def test_writing_out_a_default_is_no_change():
     assert compare(parse("train_config { }"), parse("train_config { batch_size: 32 }")) == []
     assert compare(parse("train_config { }"), parse("train_config { use_bfloat16: true }")) == [
-        Change("train_config.use_bfloat16", "false", "true")
+        FieldChange("train_config.use_bfloat16", "false", "true")
     ]
 
 
@@ -56,8 +56,8 @@ def test_an_empty_block_and_one_choice_among_several_are_changes():
     where = "train_config.data_augmentation_options[0]"
     upside_down = flip.replace("horizontal", "vertical")
     assert compare(parse(flip), parse(upside_down)) == [
-        Change(f"{where}.random_horizontal_flip", "{ }", None),
-        Change(f"{where}.random_vertical_flip", None, "{ }"),
+        FieldChange(f"{where}.random_horizontal_flip", "{ }", None),
+        FieldChange(f"{where}.random_vertical_flip", None, "{ }"),
     ]
 
 
@@ -65,12 +65,12 @@ def test_enums_strings_and_maps_are_written_as_in_the_config():
     a = parse('train_config { fine_tune_checkpoint: "a" fine_tune_checkpoint_version: V1 }')
     b = parse('train_config { fine_tune_checkpoint: "b" fine_tune_checkpoint_version: V2 }')
     assert compare(a, b) == [
-        Change("train_config.fine_tune_checkpoint", '"a"', '"b"'),
-        Change("train_config.fine_tune_checkpoint_version", "V1", "V2"),
+        FieldChange("train_config.fine_tune_checkpoint", '"a"', '"b"'),
+        FieldChange("train_config.fine_tune_checkpoint_version", "V1", "V2"),
     ]
     c = parse('eval_config { super_categories { key: "car" value: "van" } }')
     d = parse('eval_config { super_categories { key: "car" value: "bus" } }')
-    assert compare(c, d) == [Change("eval_config.super_categories[car]", '"van"', '"bus"')]
+    assert compare(c, d) == [FieldChange("eval_config.super_categories[car]", '"van"', '"bus"')]
 
 
 def test_a_smaller_backbone_shows_all_that_came_along():
@@ -90,11 +90,11 @@ def test_changes_turn_around():
     b = set_image_size(set_backbone(a, catalogue.get("efficientdet_d1")), (512, 512))
     there, back = compare(a, b), compare(b, a)
     assert there
-    assert [Change(c.field, c.after, c.before) for c in there] == back
+    assert [FieldChange(c.field, c.after, c.before) for c in there] == back
 
 
 def test_a_change_reads_as_a_sentence():
-    assert str(Change("a.b", "1", None)) == "a.b: 1 → not set"
+    assert str(FieldChange("a.b", "1", None)) == "a.b: 1 → not set"
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))

@@ -15,7 +15,7 @@ from services.domain.diagnosis.log.devices import DevicesSeen
 from services.domain.diagnosis.log.known_messages import CAUSES, Mark
 from services.domain.diagnosis.log.scan import Line
 
-__all__ = ["Cause", "Story", "read_story"]
+__all__ = ["Cause", "LogSummary", "summarised"]
 
 _NEARBY = 12  # lines, within which an operation or a device still belongs to the error above it
 _SAME_DUMP = 5000  # lines, within which numbers still belong to the failure they were printed for
@@ -64,7 +64,7 @@ class Cause:
 
 
 @dataclass
-class Story:
+class LogSummary:
     cause: Cause | None = None
     devices: DevicesSeen = field(default_factory=DevicesSeen)
     mismatch: Line | None = None
@@ -77,7 +77,7 @@ class Story:
     _node: Line | None = None
     _since_pressure: int = 0  # lines of progress
 
-    def tell(self, line: Line) -> None:
+    def take(self, line: Line) -> None:
         marks = line.marks
         if marks & Mark.HOST and _NOBODY_KILLED.search(line.text):
             return
@@ -177,11 +177,11 @@ class Story:
             self.backed_off.append(line)
 
 
-def read_story(lines: Iterable[Line]) -> Story:
-    story = Story()
+def summarised(lines: Iterable[Line]) -> LogSummary:
+    summary = LogSummary()
     for line in lines:
-        story.tell(line)
-    return story
+        summary.take(line)
+    return summary
 
 
 def _same_kind(one: int, other: int) -> bool:
