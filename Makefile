@@ -42,6 +42,7 @@ check: $(STAMP) ## style, types, who may import whom, the container files
 	@echo '== ruff format' && $(PY) -m ruff format --check .
 	@echo '== mypy' && $(PY) -m mypy
 	@echo '== import layers' && $(PY) -c 'from importlinter.cli import lint_imports_command as run; run()' --no-logo
+	@echo '== oxlint' && .venv/bin/oxlint --deny-warnings api/dashboard/static/js
 	@echo '== Dockerfile' && .venv/bin/hadolint Dockerfile
 	@echo '== docker-compose.yml' && $(PY) -m check_jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 

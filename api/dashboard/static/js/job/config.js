@@ -22,7 +22,7 @@ export function start(root, { id, state }) {
 
   function options() {
     const [chosen, compared] = [select.value || String(state.attempts.at(-1)?.number ?? ""), other.value];
-    const numbers = state.attempts.map((attempt) => String(attempt.number)).reverse();
+    const numbers = state.attempts.map((attempt) => String(attempt.number)).toReversed();
     put(select, numbers.map((one) => h("option", { value: one }, one)));
     put(other, h("option", { value: "" }, "nothing"), h("option", { value: SUBMITTED }, "what was submitted"), numbers.map((one) => h("option", { value: one }, `attempt ${one}`)));
     select.value = chosen;

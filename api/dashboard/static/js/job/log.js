@@ -48,12 +48,12 @@ export function start(root, { id, state }) {
   let newest = 0; // of the attempts, when the log was looked at last
   const number = () => Number(attempt.value);
   const ask = (values) => get(`/v1/jobs/${id}/logs/lines${query({ attempt: number(), ...values })}`);
-  const last = () => state.attempts.at(-1)?.number ?? 0;
+  const newestAttempt = () => state.attempts.at(-1)?.number ?? 0;
   const runs = () => state.attempts.some((one) => one.number === number() && !one.ended_at);
 
   function options() {
     const chosen = attempt.value || String(state.attempts.at(-1)?.number ?? "");
-    put(attempt, [...state.attempts].reverse().map((one) => h("option", { value: String(one.number) }, `${one.number}${one.ended_at ? "" : " (running)"}`)));
+    put(attempt, state.attempts.toReversed().map((one) => h("option", { value: String(one.number) }, `${one.number}${one.ended_at ? "" : " (running)"}`)));
     attempt.value = chosen;
     download.href = `/v1/jobs/${id}/logs${query({ attempt: chosen })}`;
   }
@@ -81,7 +81,7 @@ export function start(root, { id, state }) {
       return;
     }
     const of = number();
-    newest = last();
+    newest = newestAttempt();
     matches = null;
     isWhole = false;
     say(count, "");
@@ -116,8 +116,8 @@ export function start(root, { id, state }) {
   /** Who follows the newest attempt goes on with the next. Who has chosen an earlier one, or reads a line, stays. */
   function goOn() {
     options();
-    const isDue = last() > newest && number() === newest && follow.checked && view.marked === null;
-    newest = last();
+    const isDue = newestAttempt() > newest && number() === newest && follow.checked && view.marked === null;
+    newest = newestAttempt();
     if (!isDue) return false;
     attempt.value = String(newest);
     open();

@@ -9,8 +9,10 @@ const AHEAD = 30; // lines on both sides of those in sight
 const PAGE = 500;
 const MOST = 20_000; // lines that are kept
 // Colours and cursor movements are for terminals; a progress bar that was drawn over itself shows its last state.
+/* oxlint-disable no-control-regex -- control characters are what is looked for */
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 const plain = (text) => text.replace(ESCAPES, "").replace(/\r+$/, "").replace(/^[^]*\r/, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "·");
+/* oxlint-enable no-control-regex */
 
 export class LogView {
   /** fetch(from, count) gives lines; told() after each drawing; moved() after scrolling; chosen(line) on a click. */

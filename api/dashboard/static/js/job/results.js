@@ -64,7 +64,7 @@ export function start(root, { id, state }) {
       series = found.flatMap((answer) => answer.series);
       pictures = files.items.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ link: `/v1/jobs/${id}/artifacts/${name}`, attempt: Number(attempt), step: Number(step), number: Number(number) }));
       figureFiles = new Map(files.items.map((file) => file.name.match(FIGURES_FILE)).filter(Boolean)
-        .sort((one, other) => one[1] - other[1]).map(([name, , step]) => [Number(step), `/v1/jobs/${id}/artifacts/${name}`]));
+        .toSorted((one, other) => one[1] - other[1]).map(([name, , step]) => [Number(step), `/v1/jobs/${id}/artifacts/${name}`]));
       problem.hidden = true;
       addNumbered(files.items.map((file) => file.name).filter((name) => CLASSES_FILE.test(name)).at(-1));
       show(isFollowed() ? null : Number(select.value));
@@ -84,7 +84,7 @@ export function start(root, { id, state }) {
 
   /** `step`: null is the newest. */
   function show(step) {
-    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].sort((one, other) => other - one);
+    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].toSorted((one, other) => other - one);
     if (!steps.length) {
       put(place, nothing());
       return;
@@ -119,7 +119,7 @@ export function start(root, { id, state }) {
     try {
       const names = await read(`/v1/jobs/${id}/artifacts/${name}`);
       // A name that runs from right to left must not take its neighbours along.
-      put(numbered, "Drawn by number: ", Object.entries(names).map(([number, one], at) => [`${at ? ", " : ""}#${number} `, h("bdi", {}, one)]));
+      put(numbered, "Drawn by number: ", Object.entries(names).map(([number, one], index) => [`${index ? ", " : ""}#${number} `, h("bdi", {}, one)]));
       numbered.hidden = false;
     } catch (error) {
       say(problem, `The names of numbered classes could not be loaded: ${error.message}`);
@@ -142,8 +142,8 @@ export function start(root, { id, state }) {
   function at(step) {
     const found = new Map();
     for (const one of series) {
-      const place = one.steps.indexOf(step);
-      if (place >= 0) found.set(one.name, one.mean[place]);
+      const index = one.steps.indexOf(step);
+      if (index >= 0) found.set(one.name, one.mean[index]);
     }
     return found;
   }
@@ -164,11 +164,11 @@ export function start(root, { id, state }) {
     const rows = [...values].filter(([name]) => CATEGORY.test(name)).map(([name, value]) => {
       const [, kind, category] = name.match(CATEGORY);
       return { name: `${category}${kind === "Masks" ? " (mask)" : ""}`, value };
-    }).sort((one, other) => other.value - one.value);
+    }).toSorted((one, other) => other.value - one.value);
     if (rows.length <= MOST_ROWS) return rows.length ? table("AP by category", rows) : null;
     const half = MOST_ROWS / 2;
-    const whole = address && h("p", { class: "muted" }, h("a", { href: address, download: "" }, `All ${rows.length.toLocaleString("en")} categories as JSON`));
-    return h("div", {}, table(`AP by category: the best ${half}`, rows.slice(0, half)), table(`AP by category: the worst ${half}`, rows.slice(-half)), whole);
+    const download = address && h("p", { class: "muted" }, h("a", { href: address, download: "" }, `All ${rows.length.toLocaleString("en")} categories as JSON`));
+    return h("div", {}, table(`AP by category: the best ${half}`, rows.slice(0, half)), table(`AP by category: the worst ${half}`, rows.slice(-half)), download);
   }
   function figures(values) {
     const rows = [...values].filter(([name]) => MAIN.test(name)).map(([name, value]) => ({ name: `${name.match(MAIN)[1] === "Masks" ? "mask " : ""}${name.match(MAIN)[3]}`, value }));
@@ -187,8 +187,8 @@ export function start(root, { id, state }) {
 
   function gallery(step) {
     const last = new Map();
-    for (const picture of pictures.filter((one) => one.step === step).sort((one, other) => one.attempt - other.attempt)) last.set(picture.number, picture);
-    shown = [...last.values()].sort((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right` }));
+    for (const picture of pictures.filter((one) => one.step === step).toSorted((one, other) => one.attempt - other.attempt)) last.set(picture.number, picture);
+    shown = [...last.values()].toSorted((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right` }));
     withPictures.hidden = !shown.length;
     noPictures.hidden = shown.length > 0;
     keyed(list, shown, ({ number }) => number, makePicture, updatePicture);

@@ -16,7 +16,7 @@ export function showTimeline(list, job, attempts) {
   }
   const before = (attempt) => attempts[attempt.number - 2];
   const newestPlanned = attempts.findLast((attempt) => attempt.changes.length)?.number;
-  keyed(list, [...attempts].reverse(), (attempt) => attempt.number, (attempt) => make(job, attempt, attempt.number === newestPlanned),
+  keyed(list, attempts.toReversed(), (attempt) => attempt.number, (attempt) => make(job, attempt, attempt.number === newestPlanned),
     (element, attempt) => update(element, job, attempt, before(attempt), attempts[attempt.number]));
 }
 

@@ -15,7 +15,7 @@ export function showEstimate(place, found) {
   delete place.dataset.old;
   put(place, h("h2", {}, "Estimate"), verdict(found, plan),
     found.config_changes.length ? [h("h3", {}, "Changed in your pipeline.config"), submittedBlocks(found.config_changes)] : null,
-    h("h3", {}, "Devices"), found.devices.length ? devices(found) : h("p", { class: "muted" }, "No device is known yet. The job will wait for one."),
+    h("h3", {}, "Devices"), found.devices.length ? deviceList(found) : h("p", { class: "muted" }, "No device is known yet. The job will wait for one."),
     h("h3", {}, "Fallbacks, tried in this order"), ladder(rungs, found.devices));
   const toggle = $(".more-rungs", place);
   if (toggle) toggle.onclick = () => {
@@ -36,7 +36,7 @@ function verdict(found, plan) {
     costs.length ? h("p", { class: "small cost" }, `Costs: ${costs.join("; ")}.`) : null);
 }
 
-function devices(found) {
+function deviceList(found) {
   const scale = Math.max(...found.devices.map((one) => reach({ limit: one.total_bytes, predicted: one.predicted })));
   return h("ul", { class: "estimate-devices" }, found.devices.map((one) => h("li", {},
     h("div", { class: "row" }, h("span", { title: one.id }, h("strong", {}, labelOf(one)), h("span", { class: "muted" }, ` ${one.name}`)), verdictOn(one)),
@@ -70,7 +70,7 @@ function ladder(rungs, devices) {
     h("td", { class: "number" }, String(index + 1)),
     h("td", {}, index === 0 ? h("span", { class: "muted" }, "as requested") : steps(rung.plan, rungs[index - 1].plan), rung.isPlan ? pill("starts here", "running") : null),
     h("td", {}, bar(rung.predicted, devices, scale), h("span", { class: "muted small" }, `${bytes(rung.predicted.bytes)}, at most ${bytes(rung.predicted.high_bytes)}`)),
-    h("td", {}, fits(rung, names)));
+    h("td", {}, fitsOn(rung, names)));
   return [
     h("div", { class: "ladder-wrap" }, h("table", { class: "ladder" }, h("caption", { class: "visually-hidden" }, "Fallbacks, tried in this order"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, "#"), h("th", { scope: "col" }, "Changes"), h("th", { scope: "col" }, "Memory"), h("th", { scope: "col" }, "Fits"))),
@@ -96,7 +96,7 @@ function bar(predicted, devices, scale) {
     devices.map((one) => at(h("span", { class: "line", title: labelOf(one) }), one.total_bytes)));
 }
 
-function fits(rung, names) {
+function fitsOn(rung, names) {
   if (!rung.fits) return h("span", { class: "muted" }, "see above");
   const where = Object.entries(rung.fits).filter(([, does]) => does).map(([id]) => names.get(id) ?? id);
   if (!where.length) return h("span", { class: "muted" }, "none");

@@ -45,7 +45,7 @@ async function load() {
   const ids = wanted();
   $("#empty").hidden = ids.length >= 2;
   if (ids.length >= 2) plotly(address).catch(() => {});
-  const [found] = await Promise.all([Promise.allSettled(ids.map(one)), knowFamilies()]);
+  const [found] = await Promise.all([Promise.allSettled(ids.map(loadJob)), knowFamilies()]);
   if (number !== asked) return; // others were chosen meanwhile
   const problems = found.map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null)).filter(Boolean);
   say($("#problem"), problems.join("; "));
@@ -63,21 +63,21 @@ async function knowFamilies() {
 }
 
 /** Each is asked for once, and again when something has happened to it. */
-const known = new Map();
-function one(id) {
-  if (!known.has(id)) {
-    known.set(id, ask(id).catch((error) => {
-      known.delete(id);
+const loadedJobs = new Map();
+function loadJob(id) {
+  if (!loadedJobs.has(id)) {
+    loadedJobs.set(id, ask(id).catch((error) => {
+      loadedJobs.delete(id);
       throw error;
     }));
   }
-  return known.get(id);
+  return loadedJobs.get(id);
 }
 async function ask(id) {
-  const [job, attempts, metrics] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), series(id)]);
+  const [job, attempts, metrics] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), loadSeries(id)]);
   return { ...job, tries: attempts.items, metrics };
 }
-const series = async (id, steps = null) => (await get(`/v1/jobs/${id}/metrics${query({ names: NAMES, max_points: 500, from_step: steps?.[0], to_step: steps?.[1] })}`)).series;
+const loadSeries = async (id, steps = null) => (await get(`/v1/jobs/${id}/metrics${query({ names: NAMES, max_points: 500, from_step: steps?.[0], to_step: steps?.[1] })}`)).series;
 
 // --- which ones -------------------------------------------------------------------------------------------------------
 const search = $("#search");
@@ -221,7 +221,7 @@ async function showCurves() {
   const [shown, steps] = [jobs, range];
   if (!place.childElementCount) grid.skeleton(4);
   try {
-    const found = await Promise.all(shown.map((job) => (steps ? series(job.id, steps) : job.metrics)));
+    const found = await Promise.all(shown.map((job) => (steps ? loadSeries(job.id, steps) : job.metrics)));
     if (shown !== jobs || steps !== range) return; // others were chosen meanwhile
     const charts = GROUPS.filter((group) => CURVES[group.title]).map((group) => ({
       ...group, data: shown.flatMap((job, number) => traces(found[number].filter((one) => one.name === CURVES[group.title]), number, `${job.name} #${job.id}`, { scale: group.scale })),
@@ -239,5 +239,5 @@ onTheme(() => {
   showChosen();
   if (jobs.length >= 2) showCurves();
 });
-listen(({ kind, job }) => (kind === "reset" ? known.clear() : known.delete(job)));
+listen(({ kind, job }) => (kind === "reset" ? loadedJobs.clear() : loadedJobs.delete(job)));
 follow(load, ({ job }) => wanted().includes(job), 3000);

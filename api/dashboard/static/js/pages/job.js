@@ -81,8 +81,8 @@ function sentence(job, attempts) {
   const earlier = before ? `; ${because(before)}` : "";
   switch (job.state) {
     case "running": {
-      const doing = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}` : "starting";
-      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${doing}${job.stopping ? `; ${job.stopping} requested` : ""}${earlier}.`;
+      const activity = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}` : "starting";
+      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${activity}${job.stopping ? `; ${job.stopping} requested` : ""}${earlier}.`;
     }
     case "queued": {
       const about = wait(job, state.devices);

@@ -137,7 +137,7 @@ function show() {
   keyed($("#rows"), shown, (job) => job.id, makeRow, updateRow);
   $("#list").hidden = !shown.length;
   more.hidden = !next;
-  const names = [...new Set([...shown.map((job) => job.owner), me?.user].filter(Boolean))].sort();
+  const names = [...new Set([...shown.map((job) => job.owner), me?.user].filter(Boolean))].toSorted();
   put($("#owners"), names.map((name) => h("option", { value: name })));
   const empty = $("#empty");
   empty.hidden = shown.length > 0;
@@ -227,7 +227,7 @@ $("#all").addEventListener("change", (event) => {
   for (const job of shown) choose(job, event.target.checked);
 });
 $("#none").addEventListener("click", chooseNone);
-$("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].sort((one, other) => one - other).join(",") })}`));
+$("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].toSorted((one, other) => one - other).join(",") })}`));
 $("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
   const jobs = toCancel();
   if (!(await confirmed(`Cancel ${plural(jobs.length, "job")}? Their files are kept, but they cannot be resumed.`, "Cancel them"))) return;

@@ -45,7 +45,7 @@ export function say(element, text) {
 export function keyed(parent, items, key, make, update) {
   const names = new Set(items.map((item) => String(key(item))));
   // Those that are gone go first: in their way, the others would have to be moved, which costs focus and selection.
-  for (const child of [...parent.children]) if (!names.has(child.dataset.key)) child.remove();
+  for (const child of Array.from(parent.children)) if (!names.has(child.dataset.key)) child.remove();
   const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   let place = parent.firstElementChild;
   for (const item of items) {

@@ -24,7 +24,7 @@ function open() {
   source.addEventListener("open", () => show("live"));
   source.addEventListener("error", () => {
     // Refused, e.g. while it restarts: the browser itself gives up then.
-    if (source.readyState === EventSource.CLOSED) again();
+    if (source.readyState === EventSource.CLOSED) reconnect();
     else show(navigator.onLine ? "lost" : "offline");
   });
   for (const kind of KINDS) {
@@ -46,10 +46,10 @@ addEventListener("pageshow", (event) => {
   for (const listener of listeners) listener({ kind: "reset" });
 });
 
-function again(seconds = 5) {
+function reconnect(seconds = 5) {
   show(navigator.onLine ? "lost" : "offline", seconds);
-  if (seconds) setTimeout(again, 1000, seconds - 1);
-  else get("/v1/whoami").then(open, () => again()); // who is no longer logged in is led to where one logs in
+  if (seconds) setTimeout(reconnect, 1000, seconds - 1);
+  else get("/v1/whoami").then(open, () => reconnect()); // who is no longer logged in is led to where one logs in
 }
 
 const STATES = {

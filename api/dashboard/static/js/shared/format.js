@@ -64,4 +64,4 @@ export const size = (pair) => `${pair[0]}×${pair[1]}`;
 const ENDINGS = { one: "st", two: "nd", few: "rd", other: "th" };
 const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
 export const ordinal = (number) => `${number}${ENDINGS[ordinals.select(number)]}`;
-export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+export const plural = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;

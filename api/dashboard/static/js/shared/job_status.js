@@ -44,7 +44,7 @@ export function wait(job, devices) {
   const least = Math.max(predicted, job.min_memory_bytes ?? 0);
   const large = devices.filter((device) => device.is_present && !device.problem && device.total_bytes >= least);
   if (large.some((device) => !device.job)) return undefined;
-  const left = large.map((device) => device.job.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).sort((a, b) => a - b);
+  const left = large.map((device) => device.job.progress?.eta_s).filter((eta) => eta !== null && eta !== undefined).toSorted((a, b) => a - b);
   return left[job.queue_position - 1];
 }
 

@@ -62,10 +62,10 @@ export const limitTrace = (from, to, value, isFirst) => ({
 
 /** Lines at the steps where attempts began: [{step, attempt, why}]. */
 function marks(starts, range, width) {
-  const colour = token("--muted");
+  const muted = token("--muted");
   return {
-    shapes: starts.map(({ step }) => ({ type: "line", x0: step, x1: step, yref: "paper", y0: 0, y1: 1, line: { dash: "dot", width: 1.25, color: colour } })),
-    annotations: labels(starts, range, width).map(({ text, left }) => ({ xref: "paper", x: left, y: 1, yref: "paper", text, showarrow: false, xanchor: "left", yanchor: "bottom", xshift: -2, font: { size: 10, color: colour } })),
+    shapes: starts.map(({ step }) => ({ type: "line", x0: step, x1: step, yref: "paper", y0: 0, y1: 1, line: { dash: "dot", width: 1.25, color: muted } })),
+    annotations: labels(starts, range, width).map(({ text, left }) => ({ xref: "paper", x: left, y: 1, yref: "paper", text, showarrow: false, xanchor: "left", yanchor: "bottom", xshift: -2, font: { size: 10, color: muted } })),
   };
 }
 
@@ -90,7 +90,7 @@ function labels(starts, [from, to], width) {
 const LETTER_PX = 5.5; // on average, at the size of labels
 function startWords(starts) {
   const reasons = new Set(starts.map(({ why }) => why));
-  const numbers = starts.map(({ attempt }) => attempt).sort((one, other) => one - other);
+  const numbers = starts.map(({ attempt }) => attempt).toSorted((one, other) => one - other);
   return `${reasons.size === 1 ? `${[...reasons][0]}: ` : ""}${numbers.length > 1 ? "attempts" : "attempt"} ${numbers.join(", ")}`;
 }
 
