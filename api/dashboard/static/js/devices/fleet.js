@@ -19,12 +19,16 @@ export function watchDevices(changed, failed) {
     } else return;
     changed(devices);
   });
-  follow(async () => {
-    try {
-      devices = (await get("/v1/devices")).items;
-      changed(devices);
-    } catch (error) {
-      failed(error);
-    }
-  }, ({ kind, data }) => kind === "device" && (data.is_gone || !devices.some((one) => one.id === data.id)), 1000);
+  follow(
+    async () => {
+      try {
+        devices = (await get("/v1/devices")).items;
+        changed(devices);
+      } catch (error) {
+        failed(error);
+      }
+    },
+    ({ kind, data }) => kind === "device" && (data.is_gone || !devices.some((one) => one.id === data.id)),
+    1000,
+  );
 }

@@ -4,17 +4,39 @@ import { bytes, duration, percent } from "../shared/format.js";
 import { deviceLabel, deviceMemory, dot, isUnknown, stateOf } from "../shared/parts.js";
 
 export function showStrip(devices) {
-  keyed($("#strip"), devices, (device) => device.id, () => h("li", {}), update);
+  keyed(
+    $("#strip"),
+    devices,
+    (device) => device.id,
+    () => h("li", {}),
+    update,
+  );
   $("#strip").hidden = !devices.length;
 }
 
 function update(tile, device) {
   const [words, kind] = stateOf(device);
-  put(tile,
-    h("div", { class: "line" }, h("a", { class: "device", href: `/devices#${encodeURIComponent(device.id)}`, title: `${device.name} on ${device.host}` }, h("b", {}, deviceLabel(device)), ` ${device.name}`), dot(words, kind)),
+  put(
+    tile,
+    h(
+      "div",
+      { class: "line" },
+      h(
+        "a",
+        {
+          class: "device",
+          href: `/devices#${encodeURIComponent(device.id)}`,
+          title: `${device.name} on ${device.host}`,
+        },
+        h("b", {}, deviceLabel(device)),
+        ` ${device.name}`,
+      ),
+      dot(words, kind),
+    ),
     deviceMemory(device),
     h("div", { class: "line small muted number" }, h("span", {}, held(device)), h("span", {}, heat(device))),
-    h("div", { class: "line small" }, what(device)));
+    h("div", { class: "line small" }, what(device)),
+  );
 }
 
 function held(device) {
@@ -28,15 +50,21 @@ function held(device) {
 }
 
 const heat = ({ utilisation, temperature, total_bytes }) =>
-  [utilisation === null ? null : `${utilisation} %`, temperature === null ? null : `${temperature} °C`].filter(Boolean).join(" · ") || (total_bytes ? bytes(total_bytes) : "");
+  [utilisation === null ? null : `${utilisation} %`, temperature === null ? null : `${temperature} °C`]
+    .filter(Boolean)
+    .join(" · ") || (total_bytes ? bytes(total_bytes) : "");
 
 function what({ job, problem, processes }) {
   if (job) {
     const name = job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : h("span", {}, job.name);
-    return [h("span", {}, name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null), h("span", { class: "number muted" }, far(job))];
+    return [
+      h("span", {}, name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null),
+      h("span", { class: "number muted" }, far(job)),
+    ];
   }
   if (problem) return h("span", { class: "muted", title: problem }, problem);
-  if (processes.length) return h("span", { class: "muted" }, processes.map((one) => `${one.name ?? "process"} (${one.pid})`).join(", "));
+  if (processes.length)
+    return h("span", { class: "muted" }, processes.map((one) => `${one.name ?? "process"} (${one.pid})`).join(", "));
   return h("span", { class: "muted" }, "nothing runs");
 }
 

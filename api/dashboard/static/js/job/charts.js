@@ -37,37 +37,60 @@ export function start(root, { id, state, plotly: address }) {
         put(said, h("p", { class: "card empty" }, "No data yet. Charts appear after the first step."));
         return;
       }
-      const answer = await get(`/v1/jobs/${id}/metrics${query({ names: wanted, max_points: POINTS, from_step: range?.[0], to_step: range?.[1] })}`, { signal });
+      const answer = await get(
+        `/v1/jobs/${id}/metrics${query({ names: wanted, max_points: POINTS, from_step: range?.[0], to_step: range?.[1] })}`,
+        { signal },
+      );
       names = answer.names;
       put(said);
       head.show(range);
       if (!range) starts = startsOf(answer.series); // in a range, one that began before it would seem to begin there
       const charts = groups.map((group) => ({ ...group, data: dataOf(group, answer.series), starts }));
-      await grid.show(charts.filter((chart) => grid.has(chart, range)), range);
+      await grid.show(
+        charts.filter((chart) => grid.has(chart, range)),
+        range,
+      );
     } catch (error) {
-      if (error.name !== "AbortError") put(said, h("p", { class: "note bad", role: "alert" }, `The charts could not be drawn: ${error.message}`));
+      if (error.name !== "AbortError")
+        put(said, h("p", { class: "note bad", role: "alert" }, `The charts could not be drawn: ${error.message}`));
     }
   }
 
   function dataOf(group, series) {
-    const lines = group.names.flatMap((name, number) => traces(series.filter((one) => one.name === name), number, metricWords(name), { scale: group.scale }));
+    const lines = group.names.flatMap((name, number) =>
+      traces(
+        series.filter((one) => one.name === name),
+        number,
+        metricWords(name),
+        { scale: group.scale },
+      ),
+    );
     return group.title === "Device memory" ? [...lines, ...limits(group, series)] : lines;
   }
 
   function limits(group, series) {
-    const found = state.attempts.map((attempt) => {
-      const steps = series.filter((one) => one.attempt === attempt.number && group.names.includes(one.name)).flatMap((one) => [one.steps[0], one.steps.at(-1)]);
-      return steps.length ? { from: Math.min(...steps), to: Math.max(...steps), limit: attempt.limit_bytes / group.scale } : null;
-    }).filter(Boolean);
+    const found = state.attempts
+      .map((attempt) => {
+        const steps = series
+          .filter((one) => one.attempt === attempt.number && group.names.includes(one.name))
+          .flatMap((one) => [one.steps[0], one.steps.at(-1)]);
+        return steps.length
+          ? { from: Math.min(...steps), to: Math.max(...steps), limit: attempt.limit_bytes / group.scale }
+          : null;
+      })
+      .filter(Boolean);
     return found.map(({ from, to, limit }, index) => limitTrace(from, to, limit, index === 0));
   }
 
   /** Where the second and later attempts began, of those that made a step. */
   function startsOf(series) {
-    return state.attempts.slice(1).map((attempt) => {
-      const first = Math.min(...series.filter((one) => one.attempt === attempt.number).map((one) => one.steps[0]));
-      return { step: first, attempt: attempt.number, why: attempt.changes.length ? "re-planned" : "again" };
-    }).filter(({ step }) => Number.isFinite(step));
+    return state.attempts
+      .slice(1)
+      .map((attempt) => {
+        const first = Math.min(...series.filter((one) => one.attempt === attempt.number).map((one) => one.steps[0]));
+        return { step: first, attempt: attempt.number, why: attempt.changes.length ? "re-planned" : "again" };
+      })
+      .filter(({ step }) => Number.isFinite(step));
   }
 
   function zoom(next) {
@@ -93,10 +116,11 @@ export function start(root, { id, state, plotly: address }) {
     event(event) {
       if (!["progress", "eval", "ended", "state"].includes(event.kind)) return;
       if (root.hidden) due = true;
-      else timer ??= setTimeout(() => {
-        timer = null;
-        load();
-      }, EVERY_MS);
+      else
+        timer ??= setTimeout(() => {
+          timer = null;
+          load();
+        }, EVERY_MS);
     },
   };
 }

@@ -13,9 +13,24 @@ export function start(root, { id, state }) {
   const other = h("select", { id: "config-other", onchange: load });
   const download = h("a", { class: "button", download: "pipeline.config" }, "Download");
   const place = h("div", { class: "config", tabindex: "0", role: "region", "aria-label": "pipeline.config" });
-  root.append(h("div", { class: "card" }, h("div", { class: "log-tools" },
-    h("label", { for: "config-attempt" }, "pipeline.config of attempt"), select, h("label", { for: "config-other" }, "compared with"), other,
-    h("span", { class: "push" }), h("button", { type: "button", onclick: () => copy(text) }, "Copy"), download), place));
+  root.append(
+    h(
+      "div",
+      { class: "card" },
+      h(
+        "div",
+        { class: "log-tools" },
+        h("label", { for: "config-attempt" }, "pipeline.config of attempt"),
+        select,
+        h("label", { for: "config-other" }, "compared with"),
+        other,
+        h("span", { class: "push" }),
+        h("button", { type: "button", onclick: () => copy(text) }, "Copy"),
+        download,
+      ),
+      place,
+    ),
+  );
   const texts = new Map(); // an attempt's never changes
   let text = ""; // what is shown
   let asked = 0; // how often; an answer to an earlier question is late
@@ -23,8 +38,16 @@ export function start(root, { id, state }) {
   function options() {
     const [chosen, compared] = [select.value || String(state.attempts.at(-1)?.number ?? ""), other.value];
     const numbers = state.attempts.map((attempt) => String(attempt.number)).toReversed();
-    put(select, numbers.map((one) => h("option", { value: one }, one)));
-    put(other, h("option", { value: "" }, "nothing"), h("option", { value: SUBMITTED }, "what was submitted"), numbers.map((one) => h("option", { value: one }, `attempt ${one}`)));
+    put(
+      select,
+      numbers.map((one) => h("option", { value: one }, one)),
+    );
+    put(
+      other,
+      h("option", { value: "" }, "nothing"),
+      h("option", { value: SUBMITTED }, "what was submitted"),
+      numbers.map((one) => h("option", { value: one }, `attempt ${one}`)),
+    );
     select.value = chosen;
     other.value = compared;
   }
@@ -43,8 +66,10 @@ export function start(root, { id, state }) {
     try {
       const isSubmitted = other.value === SUBMITTED;
       const [now, former, diff] = await Promise.all([
-        read(select.value), other.value && !isSubmitted && other.value !== select.value ? read(other.value) : null,
-        isSubmitted ? get(`/v1/jobs/${id}/attempts/${select.value}/diff?against=submitted`) : null]);
+        read(select.value),
+        other.value && !isSubmitted && other.value !== select.value ? read(other.value) : null,
+        isSubmitted ? get(`/v1/jobs/${id}/attempts/${select.value}/diff?against=submitted`) : null,
+      ]);
       if (mine !== asked) return;
       text = now;
       place.classList.toggle("fields", isSubmitted);
@@ -53,7 +78,12 @@ export function start(root, { id, state }) {
         return;
       }
       const lines = text.replace(/\n$/, "").split("\n");
-      put(place, former === null ? lines.map((line, at) => row(line, at + 1)) : changes(former.replace(/\n$/, "").split("\n"), lines));
+      put(
+        place,
+        former === null
+          ? lines.map((line, at) => row(line, at + 1))
+          : changes(former.replace(/\n$/, "").split("\n"), lines),
+      );
     } catch (error) {
       if (mine !== asked) return;
       text = "";
@@ -64,15 +94,25 @@ export function start(root, { id, state }) {
   return { shown: load, changed: () => !root.hidden && options() };
 }
 
-const row = (text, number, kind = "", sign = "") => h("div", { class: `line ${kind}` }, h("span", { "aria-hidden": "true" }, number === null ? "" : String(number)), h("code", {}, sign, text || " "));
+const row = (text, number, kind = "", sign = "") =>
+  h(
+    "div",
+    { class: `line ${kind}` },
+    h("span", { "aria-hidden": "true" }, number === null ? "" : String(number)),
+    h("code", {}, sign, text || " "),
+  );
 
 function changes(before, after) {
-  if (before.length * after.length > MOST_CELLS) return h("p", { class: "muted" }, "They are too long to be compared here.");
+  if (before.length * after.length > MOST_CELLS)
+    return h("p", { class: "muted" }, "They are too long to be compared here.");
   const found = compare(before, after);
   if (found.every(({ kind }) => kind === "same")) return h("p", { class: "muted" }, "They are the same.");
-  const near = found.map((_, at) => found.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ kind }) => kind !== "same"));
+  const near = found.map((_, at) =>
+    found.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ kind }) => kind !== "same"),
+  );
   return found.flatMap((line, at) => {
-    if (!near[at]) return near[at - 1] || at === 0 ? [h("div", { class: "line gap" }, h("span", {}), h("code", {}, "⋯"))] : [];
+    if (!near[at])
+      return near[at - 1] || at === 0 ? [h("div", { class: "line gap" }, h("span", {}), h("code", {}, "⋯"))] : [];
     return [row(line.text, line.number, line.kind, { same: "  ", gone: "− ", come: "+ " }[line.kind])];
   });
 }
@@ -81,7 +121,8 @@ function changes(before, after) {
 function compare(before, after) {
   const length = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
   for (let i = before.length - 1; i >= 0; i -= 1) {
-    for (let j = after.length - 1; j >= 0; j -= 1) length[i][j] = before[i] === after[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
+    for (let j = after.length - 1; j >= 0; j -= 1)
+      length[i][j] = before[i] === after[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
   }
   const found = [];
   let [i, j] = [0, 0];

@@ -11,7 +11,8 @@ const GROUPS = [
   ["Checkpoints", (name) => name.startsWith("checkpoints/")],
   ["TensorBoard", (name) => name.startsWith("tensorboard/")],
 ];
-const groupOf = (name) => GROUPS.find(([, has]) => has(name))?.[0] ?? name.split("/")[0].replace("attempt-", "Attempt ");
+const groupOf = (name) =>
+  GROUPS.find(([, has]) => has(name))?.[0] ?? name.split("/")[0].replace("attempt-", "Attempt ");
 
 export function start(root, { id }) {
   const place = h("div", {});
@@ -20,30 +21,91 @@ export function start(root, { id }) {
     try {
       const { items, is_complete: isComplete } = await get(`/v1/jobs/${id}/artifacts`);
       if (!items.length) {
-        put(place, h("p", { class: "card empty" }, "No files yet: the configuration and the log come with the first attempt, the model at the end."));
+        put(
+          place,
+          h(
+            "p",
+            { class: "card empty" },
+            "No files yet: the configuration and the log come with the first attempt, the model at the end.",
+          ),
+        );
         return;
       }
       const groups = Map.groupBy(items, (file) => groupOf(file.name));
-      put(place, isComplete ? null : h("p", { class: "note warn" }, "There are more files than are listed here."),
+      put(
+        place,
+        isComplete ? null : h("p", { class: "note warn" }, "There are more files than are listed here."),
         items.some((file) => file.name === ARCHIVE) ? snippet() : null,
-        h("div", { class: "card" }, h("table", { class: "files" }, h("caption", { class: "visually-hidden" }, "Files"),
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "File"), h("th", { scope: "col", class: "number" }, "Size"), h("th", { scope: "col" }, "Changed"))),
-          [...groups].map(([name, files]) => h("tbody", {}, h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: "3" }, `${name} `, h("span", { class: "muted" }, said(files)))), files.map(row))))));
+        h(
+          "div",
+          { class: "card" },
+          h(
+            "table",
+            { class: "files" },
+            h("caption", { class: "visually-hidden" }, "Files"),
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                h("th", { scope: "col" }, "File"),
+                h("th", { scope: "col", class: "number" }, "Size"),
+                h("th", { scope: "col" }, "Changed"),
+              ),
+            ),
+            [...groups].map(([name, files]) =>
+              h(
+                "tbody",
+                {},
+                h(
+                  "tr",
+                  { class: "group" },
+                  h("th", { scope: "rowgroup", colspan: "3" }, `${name} `, h("span", { class: "muted" }, said(files))),
+                ),
+                files.map(row),
+              ),
+            ),
+          ),
+        ),
+      );
       const button = place.querySelector(".snippet button");
       if (button) button.onclick = () => copy(place.querySelector(".snippet pre").textContent);
     } catch (error) {
       put(place, h("p", { class: "note bad", role: "alert" }, `The files could not be listed: ${error.message}`));
     }
   }
-  const row = (file) => h("tr", {},
-    h("td", { class: "mono" }, h("a", { href: file.link, download: "" }, file.name)),
-    h("td", { class: "number" }, file.bytes === null ? h("span", { class: "muted" }, "made as it is sent") : bytes(file.bytes)), h("td", {}, time(file.modified_at)));
-  const said = (files) => `${plural(files.length, "file")}, ${bytes(files.reduce((sum, file) => sum + (file.bytes ?? 0), 0))}`;
+  const row = (file) =>
+    h(
+      "tr",
+      {},
+      h("td", { class: "mono" }, h("a", { href: file.link, download: "" }, file.name)),
+      h(
+        "td",
+        { class: "number" },
+        file.bytes === null ? h("span", { class: "muted" }, "made as it is sent") : bytes(file.bytes),
+      ),
+      h("td", {}, time(file.modified_at)),
+    );
+  const said = (files) =>
+    `${plural(files.length, "file")}, ${bytes(files.reduce((sum, file) => sum + (file.bytes ?? 0), 0))}`;
 
   /** Works as pasted where TOKEN is set and TensorFlow is installed. */
   function snippet() {
-    return h("section", { class: "card snippet" }, h("div", { class: "log-tools" }, h("h2", {}, "Load the model"), h("span", { class: "push" }), h("button", { type: "button" }, "Copy")),
-      h("pre", { tabindex: "0", "aria-label": "How to load the model" }, `curl -sS -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
+    return h(
+      "section",
+      { class: "card snippet" },
+      h(
+        "div",
+        { class: "log-tools" },
+        h("h2", {}, "Load the model"),
+        h("span", { class: "push" }),
+        h("button", { type: "button" }, "Copy"),
+      ),
+      h(
+        "pre",
+        { tabindex: "0", "aria-label": "How to load the model" },
+        `curl -sS -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
   '${location.origin}/v1/jobs/${id}/artifacts/${ARCHIVE}' | tar xz
 python - <<'END'
 import numpy as np, tensorflow as tf
@@ -52,7 +114,12 @@ detect = tf.saved_model.load("job-${id}/export/saved_model")
 image = np.zeros((1, 480, 640, 3), np.uint8)  # one image: height, width, RGB
 found = detect(tf.constant(image))
 print(found["detection_boxes"][0][:5], found["detection_scores"][0][:5], found["detection_classes"][0][:5])
-END`));
+END`,
+      ),
+    );
   }
-  return { shown: load, event: (event) => !root.hidden && ["checkpoint", "ended", "image"].includes(event.kind) && load() };
+  return {
+    shown: load,
+    event: (event) => !root.hidden && ["checkpoint", "ended", "image"].includes(event.kind) && load(),
+  };
 }

@@ -12,14 +12,39 @@ export function openPicture(pictures, first) {
     image.alt = pictures[index].words;
     words.textContent = `${index + 1} of ${pictures.length}. ${pictures[index].words}`;
   };
-  const dialog = h("dialog", { class: "lightbox", "aria-label": "Picture", onkeydown: (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step) show(step);
-  }, onclick: (event) => event.target === dialog && dialog.close() },
-  image, h("div", { class: "row" }, h("button", { type: "button", onclick: () => show(-1) }, "← Previous"), h("button", { type: "button", onclick: () => show(1) }, "Next →"), words,
-    h("a", { class: "button", href: pictures[first].link, onclick: (event) => {
-      event.currentTarget.href = pictures[index].link;
-    }, download: "" }, "Download"), h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+  const dialog = h(
+    "dialog",
+    {
+      class: "lightbox",
+      "aria-label": "Picture",
+      onkeydown: (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (step) show(step);
+      },
+      onclick: (event) => event.target === dialog && dialog.close(),
+    },
+    image,
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", onclick: () => show(-1) }, "← Previous"),
+      h("button", { type: "button", onclick: () => show(1) }, "Next →"),
+      words,
+      h(
+        "a",
+        {
+          class: "button",
+          href: pictures[first].link,
+          onclick: (event) => {
+            event.currentTarget.href = pictures[index].link;
+          },
+          download: "",
+        },
+        "Download",
+      ),
+      h("button", { type: "button", onclick: () => dialog.close() }, "Close"),
+    ),
+  );
   dialog.addEventListener("close", () => dialog.remove());
   show(0);
   document.body.append(dialog);

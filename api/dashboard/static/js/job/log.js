@@ -12,31 +12,77 @@ const TAIL_EVERY_MS = 1500;
 
 export function start(root, { id, state }) {
   const attempt = h("select", { id: "log-attempt", onchange: () => open() });
-  const search = h("input", { id: "log-search", type: "search", "data-search": "", placeholder: "Search the whole log", maxlength: "200", autocomplete: "off" });
+  const search = h("input", {
+    id: "log-search",
+    type: "search",
+    "data-search": "",
+    placeholder: "Search the whole log",
+    maxlength: "200",
+    autocomplete: "off",
+  });
   const count = h("span", { class: "muted small match-count", "aria-live": "polite" });
   const button = (text, title, onclick) => h("button", { type: "button", title, onclick }, text);
-  const wrap = h("input", { type: "checkbox", checked: localStorage.getItem("log-wrap") !== "no", onchange: () => {
-    localStorage.setItem("log-wrap", wrap.checked ? "yes" : "no");
-    view.wrap(wrap.checked);
-  } });
-  const follow = h("input", { type: "checkbox", checked: true, onchange: () => (follow.checked ? view.toEnd() : view.stay()) });
+  const wrap = h("input", {
+    type: "checkbox",
+    checked: localStorage.getItem("log-wrap") !== "no",
+    onchange: () => {
+      localStorage.setItem("log-wrap", wrap.checked ? "yes" : "no");
+      view.wrap(wrap.checked);
+    },
+  });
+  const follow = h("input", {
+    type: "checkbox",
+    checked: true,
+    onchange: () => (follow.checked ? view.toEnd() : view.stay()),
+  });
   const download = h("a", { class: "button", download: "" }, "Download");
   const where = h("span", {});
   const trouble = h("span", { class: "trouble", role: "status" });
   const status = h("p", { class: "muted small log-status" }, where, trouble);
   const fresh = h("button", { type: "button", class: "new-lines", hidden: true, onclick: () => view.toEnd() });
-  const view = new LogView({ fetch: (from, lines) => ask({ from, lines }), told, moved: showFresh, chosen: (line) => history.replaceState(null, "", `#log:${number()}:${line}`) });
-  root.append(h("div", { class: "card log-card" },
-    h("div", { class: "log-tools" },
-      h("label", { for: "log-attempt" }, "Attempt"), attempt,
-      h("form", { class: "log-find", role: "search", onsubmit: (event) => {
-        event.preventDefault();
-        find(1);
-      } }, h("label", { for: "log-search", class: "visually-hidden" }, "Search the log"), search,
-      button("↑", "Previous match (Shift+Enter)", () => find(-1)), h("button", { title: "Next match (Enter)" }, "↓"), count),
-      button("Jump to the error", "The lines that tell why it ended", jumpToTrouble), h("label", { class: "check" }, follow, "follow the end"), h("label", { class: "check" }, wrap, "wrap"),
-      button("Copy", "Copy the lines that are shown", () => copy(view.shownText(), "Copied the lines that are shown")), download),
-    status, h("div", { class: "log-frame" }, view.element, fresh)));
+  const view = new LogView({
+    fetch: (from, lines) => ask({ from, lines }),
+    told,
+    moved: showFresh,
+    chosen: (line) => history.replaceState(null, "", `#log:${number()}:${line}`),
+  });
+  root.append(
+    h(
+      "div",
+      { class: "card log-card" },
+      h(
+        "div",
+        { class: "log-tools" },
+        h("label", { for: "log-attempt" }, "Attempt"),
+        attempt,
+        h(
+          "form",
+          {
+            class: "log-find",
+            role: "search",
+            onsubmit: (event) => {
+              event.preventDefault();
+              find(1);
+            },
+          },
+          h("label", { for: "log-search", class: "visually-hidden" }, "Search the log"),
+          search,
+          button("↑", "Previous match (Shift+Enter)", () => find(-1)),
+          h("button", { title: "Next match (Enter)" }, "↓"),
+          count,
+        ),
+        button("Jump to the error", "The lines that tell why it ended", jumpToTrouble),
+        h("label", { class: "check" }, follow, "follow the end"),
+        h("label", { class: "check" }, wrap, "wrap"),
+        button("Copy", "Copy the lines that are shown", () =>
+          copy(view.shownText(), "Copied the lines that are shown"),
+        ),
+        download,
+      ),
+      status,
+      h("div", { class: "log-frame" }, view.element, fresh),
+    ),
+  );
   view.wrap(wrap.checked);
   for (const arrow of root.querySelectorAll(".log-find button")) arrow.setAttribute("aria-label", arrow.title);
 
@@ -53,13 +99,23 @@ export function start(root, { id, state }) {
 
   function options() {
     const chosen = attempt.value || String(state.attempts.at(-1)?.number ?? "");
-    put(attempt, state.attempts.toReversed().map((one) => h("option", { value: String(one.number) }, `${one.number}${one.ended_at ? "" : " (running)"}`)));
+    put(
+      attempt,
+      state.attempts
+        .toReversed()
+        .map((one) => h("option", { value: String(one.number) }, `${one.number}${one.ended_at ? "" : " (running)"}`)),
+    );
     attempt.value = chosen;
     download.href = `/v1/jobs/${id}/logs${query({ attempt: chosen })}`;
   }
   function told() {
     const [first, last] = view.shown();
-    say(where, view.total ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}` : "The log is empty so far.");
+    say(
+      where,
+      view.total
+        ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}`
+        : "The log is empty so far.",
+    );
   }
   function showFresh() {
     follow.checked = view.follows;
@@ -125,7 +181,8 @@ export function start(root, { id, state }) {
   }
 
   // --- search: the first thousand matches are known by their lines, those behind them are asked for one by one ----------
-  const ofSearch = (text, values) => get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: text, ...values })}`);
+  const ofSearch = (text, values) =>
+    get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: text, ...values })}`);
   /** All matches as far as the log goes now; of one that has grown, only what came is searched. */
   async function match(text) {
     const [of, total] = [number(), view.total];
@@ -155,7 +212,10 @@ export function start(root, { id, state }) {
       view.jump(line);
       const place = matches.lines.indexOf(line) + 1;
       const all = `${matches.lines.length.toLocaleString("en")}${matches.isComplete ? "" : "+"}`;
-      say(count, place ? `${place.toLocaleString("en")} of ${all}` : `line ${line.toLocaleString("en")}, ${all} matches`);
+      say(
+        count,
+        place ? `${place.toLocaleString("en")} of ${all}` : `line ${line.toLocaleString("en")}, ${all} matches`,
+      );
     } catch (error) {
       say(count, error.message);
     }
@@ -163,10 +223,19 @@ export function start(root, { id, state }) {
   /** The next match that way, and around the end to the other one. */
   async function nextFrom(here, direction) {
     const { text, lines, isComplete } = matches;
-    if (isComplete || (direction > 0 && here < lines.at(-1)) || (direction < 0 && here > lines[0] && here <= lines.at(-1))) {
-      return direction > 0 ? lines.find((line) => line > here) ?? lines[0] : lines.findLast((line) => line < here) ?? lines.at(-1);
+    if (
+      isComplete ||
+      (direction > 0 && here < lines.at(-1)) ||
+      (direction < 0 && here > lines[0] && here <= lines.at(-1))
+    ) {
+      return direction > 0
+        ? (lines.find((line) => line > here) ?? lines[0])
+        : (lines.findLast((line) => line < here) ?? lines.at(-1));
     }
-    const found = await ofSearch(text, { limit: 1, ...(direction > 0 ? { after: here } : here > 1 ? { before: here } : {}) });
+    const found = await ofSearch(text, {
+      limit: 1,
+      ...(direction > 0 ? { after: here } : here > 1 ? { before: here } : {}),
+    });
     if (found.matches.length) return found.matches[0].line;
     return direction > 0 ? lines[0] : (await ofSearch(text, { limit: 1 })).matches[0]?.line;
   }
@@ -195,14 +264,23 @@ export function start(root, { id, state }) {
       if (found.lines.length) view.jump(found.lines[0].line);
       else view.toEnd();
       const isWell = [null, "completed", "interrupted"].includes(found.diagnosis);
-      say(trouble, isWell ? "This attempt has no error." : `${found.message ?? ""}${found.lines.length ? "" : ". No line of its log says why: this is its end"}`);
+      say(
+        trouble,
+        isWell
+          ? "This attempt has no error."
+          : `${found.message ?? ""}${found.lines.length ? "" : ". No line of its log says why: this is its end"}`,
+      );
     } catch (error) {
       say(trouble, error.message);
     }
   }
 
   let opened = false;
-  setInterval(() => opened && !root.hidden && document.visibilityState === "visible" && number() && !isWhole && !reading && tail(), TAIL_EVERY_MS);
+  setInterval(
+    () =>
+      opened && !root.hidden && document.visibilityState === "visible" && number() && !isWhole && !reading && tail(),
+    TAIL_EVERY_MS,
+  );
   return {
     /** #log, #log:LINE, #log:ATTEMPT:LINE or #log:ATTEMPT:end */
     shown() {

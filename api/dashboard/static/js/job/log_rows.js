@@ -52,13 +52,21 @@ export class LogRows {
   /** [{line} | {fold}] of the rows from `from` on, before `to`. */
   slice(from, to) {
     const found = [];
-    for (let at = Math.max(0, this.parts.findLastIndex((part) => part.row <= from)); at < this.parts.length && this.parts[at].row < to; at += 1) {
+    for (
+      let at = Math.max(
+        0,
+        this.parts.findLastIndex((part) => part.row <= from),
+      );
+      at < this.parts.length && this.parts[at].row < to;
+      at += 1
+    ) {
       const { row, first, last, fold } = this.parts[at];
       if (fold) {
         if (row >= from) found.push({ fold });
         continue;
       }
-      for (let line = first + Math.max(0, from - row); line <= last && row + line - first < to; line += 1) found.push({ line });
+      for (let line = first + Math.max(0, from - row); line <= last && row + line - first < to; line += 1)
+        found.push({ line });
     }
     return found;
   }

@@ -11,7 +11,12 @@ const MOST = 20_000; // lines that are kept
 // Colours and cursor movements are for terminals; a progress bar that was drawn over itself shows its last state.
 /* oxlint-disable no-control-regex -- control characters are what is looked for */
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
-const plain = (text) => text.replace(ESCAPES, "").replace(/\r+$/, "").replace(/^[^]*\r/, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "·");
+const plain = (text) =>
+  text
+    .replace(ESCAPES, "")
+    .replace(/\r+$/, "")
+    .replace(/^[^]*\r/, "")
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "·");
 /* oxlint-enable no-control-regex */
 
 export class LogView {
@@ -20,7 +25,11 @@ export class LogView {
     Object.assign(this, { fetch, told, moved, chosen });
     this.rows = h("div", { class: "log-rows" });
     this.spacer = h("div", { class: "log-space" }, this.rows);
-    this.element = h("div", { class: "log", tabindex: "0", role: "log", "aria-label": "Log", "aria-live": "off" }, this.spacer);
+    this.element = h(
+      "div",
+      { class: "log", tabindex: "0", role: "log", "aria-label": "Log", "aria-live": "off" },
+      this.spacer,
+    );
     this.element.addEventListener("scroll", () => this.scrolled());
     this.rows.addEventListener("click", (event) => {
       const fold = Number(event.target.closest("button")?.dataset.fold);
@@ -151,11 +160,19 @@ export class LogView {
     const from = Math.max(0, top - (wraps && !atEnd ? 0 : AHEAD));
     const items = this.places.slice(from, top + this.room() + AHEAD);
     // Rows stay the same elements, and with them what somebody has selected.
-    keyed(this.rows, items, (item) => (item.fold ? `fold ${item.fold.first}` : item.line), (item) => (item.fold ? foldRow(item.fold) : this.row(item.line)),
-      (row, item) => (item.fold ? showFold(row, item.fold) : this.update(row, item.line)));
+    keyed(
+      this.rows,
+      items,
+      (item) => (item.fold ? `fold ${item.fold.first}` : item.line),
+      (item) => (item.fold ? foldRow(item.fold) : this.row(item.line)),
+      (row, item) => (item.fold ? showFold(row, item.fold) : this.update(row, item.line)),
+    );
     // Lines that wrap are taller than they count for: at the end, their end is what is lined up.
     const offset = this.element.scrollTop + (from - top) * LINE - (this.isScaled() ? 0 : this.element.scrollTop % LINE);
-    this.rows.style.transform = wraps && atEnd ? `translateY(${this.spacer.clientHeight - this.rows.offsetHeight}px)` : `translateY(${Math.max(0, offset)}px)`;
+    this.rows.style.transform =
+      wraps && atEnd
+        ? `translateY(${this.spacer.clientHeight - this.rows.offsetHeight}px)`
+        : `translateY(${Math.max(0, offset)}px)`;
     if (wraps && this.marked) this.keepInSight();
     this.load(items.filter((item) => item.line).map((item) => item.line));
     this.told();
@@ -171,7 +188,12 @@ export class LogView {
   }
 
   row(line) {
-    return h("div", { dataset: { line: String(line) } }, h("a", { href: "#log", tabindex: "-1", title: "link to this line" }, String(line)), h("span", {}));
+    return h(
+      "div",
+      { dataset: { line: String(line) } },
+      h("a", { href: "#log", tabindex: "-1", title: "link to this line" }, String(line)),
+      h("span", {}),
+    );
   }
   update(row, line) {
     const text = this.lines.get(line);
@@ -214,7 +236,13 @@ export class LogView {
   }
 }
 
-const foldRow = ({ first }) => h("div", { class: "line fold" }, h("a", {}), h("button", { type: "button", class: "link", dataset: { fold: String(first) } }));
+const foldRow = ({ first }) =>
+  h(
+    "div",
+    { class: "line fold" },
+    h("a", {}),
+    h("button", { type: "button", class: "link", dataset: { fold: String(first) } }),
+  );
 function showFold(row, { first, last, isOpen }) {
   const lines = `${plural(last - first + 1, "line")} of TensorFlow's routine messages`;
   const text = isOpen ? `▾ hide ${lines}` : `▸ ${lines} hidden`;

@@ -39,9 +39,20 @@ export function start(root, { id, state }) {
   const tables = h("div", { class: "results" });
   const list = h("ul", { class: "gallery" });
   const numbered = h("p", { class: "muted", hidden: true });
-  const withPictures = h("section", { class: "card" }, h("h2", {}, "Truth (left) and prediction (right)"), numbered, list);
+  const withPictures = h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "Truth (left) and prediction (right)"),
+    numbered,
+    list,
+  );
   const noPictures = h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
-  const whole = [h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, mainPlace), tables, withPictures, noPictures];
+  const whole = [
+    h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, mainPlace),
+    tables,
+    withPictures,
+    noPictures,
+  ];
   let due = true;
   let timer = null;
   let asked = 0; // how often; an answer to an earlier question is late
@@ -59,14 +70,36 @@ export function start(root, { id, state }) {
       const { names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`);
       const wanted = names.filter((name) => CATEGORY.test(name) || MAIN.test(name));
       const [found, files] = await Promise.all([
-        Promise.all(inParts(wanted).map((part) => get(`/v1/jobs/${id}/metrics${query({ names: part, max_points: 500 })}`))), get(`/v1/jobs/${id}/artifacts`)]);
+        Promise.all(
+          inParts(wanted).map((part) => get(`/v1/jobs/${id}/metrics${query({ names: part, max_points: 500 })}`)),
+        ),
+        get(`/v1/jobs/${id}/artifacts`),
+      ]);
       if (mine !== asked) return;
       series = found.flatMap((answer) => answer.series);
-      pictures = files.items.map((file) => file.name.match(PICTURE)).filter(Boolean).map(([name, attempt, step, number]) => ({ link: `/v1/jobs/${id}/artifacts/${name}`, attempt: Number(attempt), step: Number(step), number: Number(number) }));
-      figureFiles = new Map(files.items.map((file) => file.name.match(FIGURES_FILE)).filter(Boolean)
-        .toSorted((one, other) => one[1] - other[1]).map(([name, , step]) => [Number(step), `/v1/jobs/${id}/artifacts/${name}`]));
+      pictures = files.items
+        .map((file) => file.name.match(PICTURE))
+        .filter(Boolean)
+        .map(([name, attempt, step, number]) => ({
+          link: `/v1/jobs/${id}/artifacts/${name}`,
+          attempt: Number(attempt),
+          step: Number(step),
+          number: Number(number),
+        }));
+      figureFiles = new Map(
+        files.items
+          .map((file) => file.name.match(FIGURES_FILE))
+          .filter(Boolean)
+          .toSorted((one, other) => one[1] - other[1])
+          .map(([name, , step]) => [Number(step), `/v1/jobs/${id}/artifacts/${name}`]),
+      );
       problem.hidden = true;
-      addNumbered(files.items.map((file) => file.name).filter((name) => CLASSES_FILE.test(name)).at(-1));
+      addNumbered(
+        files.items
+          .map((file) => file.name)
+          .filter((name) => CLASSES_FILE.test(name))
+          .at(-1),
+      );
       show(isFollowed() ? null : Number(select.value));
     } catch (error) {
       if (mine !== asked) return;
@@ -78,20 +111,28 @@ export function start(root, { id, state }) {
 
   /** The newest evaluation gives way to the next, unless somebody is among its pictures. */
   function isFollowed() {
-    const isAmongPictures = !withPictures.hidden && scrollY > 0 && withPictures.getBoundingClientRect().top < innerHeight / 2;
+    const isAmongPictures =
+      !withPictures.hidden && scrollY > 0 && withPictures.getBoundingClientRect().top < innerHeight / 2;
     return newest === null || (Number(select.value) === newest && !isAmongPictures);
   }
 
   /** `step`: null is the newest. */
   function show(step) {
-    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].toSorted((one, other) => other - one);
+    const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].toSorted(
+      (one, other) => other - one,
+    );
     if (!steps.length) {
       put(place, nothing());
       return;
     }
     if (newest === null) place.replaceChildren(...whole);
     newest = steps[0];
-    keyed(select, steps, (one) => one, (one) => h("option", { value: String(one) }, `step ${one.toLocaleString("en")}`));
+    keyed(
+      select,
+      steps,
+      (one) => one,
+      (one) => h("option", { value: String(one) }, `step ${one.toLocaleString("en")}`),
+    );
     select.value = String(steps.includes(step) ? step : newest);
     const values = at(Number(select.value));
     put(mainPlace, main(values));
@@ -106,7 +147,8 @@ export function start(root, { id, state }) {
     if (!address) return;
     try {
       const { metrics } = await read(address);
-      if (Number(select.value) === step) put(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
+      if (Number(select.value) === step)
+        put(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
     } catch (error) {
       say(problem, `The categories' figures could not be loaded: ${error.message}`);
       problem.hidden = false;
@@ -119,7 +161,11 @@ export function start(root, { id, state }) {
     try {
       const names = await read(`/v1/jobs/${id}/artifacts/${name}`);
       // A name that runs from right to left must not take its neighbours along.
-      put(numbered, "Drawn by number: ", Object.entries(names).map(([number, one], index) => [`${index ? ", " : ""}#${number} `, h("bdi", {}, one)]));
+      put(
+        numbered,
+        "Drawn by number: ",
+        Object.entries(names).map(([number, one], index) => [`${index ? ", " : ""}#${number} `, h("bdi", {}, one)]),
+      );
       numbered.hidden = false;
     } catch (error) {
       say(problem, `The names of numbered classes could not be loaded: ${error.message}`);
@@ -151,27 +197,65 @@ export function start(root, { id, state }) {
   function nothing() {
     const { job } = state;
     const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
-    return h("div", { class: "card empty" }, h("h2", {}, "No evaluation yet"),
-      h("p", {}, isOver ? "The job ended before its first evaluation." : `The first evaluation runs during training, at step ${job.progress.steps.toLocaleString("en")} at the latest.`));
+    return h(
+      "div",
+      { class: "card empty" },
+      h("h2", {}, "No evaluation yet"),
+      h(
+        "p",
+        {},
+        isOver
+          ? "The job ended before its first evaluation."
+          : `The first evaluation runs during training, at step ${job.progress.steps.toLocaleString("en")} at the latest.`,
+      ),
+    );
   }
 
   function main(values) {
-    return ["DetectionBoxes_Precision/mAP", "DetectionMasks_Precision/mAP"].filter((name) => values.has(name)).map((name) =>
-      h("span", { class: "main-figure" }, h("strong", {}, percent(values.get(name), 1)), h("span", { class: "muted" }, name.includes("Masks") ? " mask mAP" : " mAP")));
+    return ["DetectionBoxes_Precision/mAP", "DetectionMasks_Precision/mAP"]
+      .filter((name) => values.has(name))
+      .map((name) =>
+        h(
+          "span",
+          { class: "main-figure" },
+          h("strong", {}, percent(values.get(name), 1)),
+          h("span", { class: "muted" }, name.includes("Masks") ? " mask mAP" : " mAP"),
+        ),
+      );
   }
 
   function categories(values, address) {
-    const rows = [...values].filter(([name]) => CATEGORY.test(name)).map(([name, value]) => {
-      const [, kind, category] = name.match(CATEGORY);
-      return { name: `${category}${kind === "Masks" ? " (mask)" : ""}`, value };
-    }).toSorted((one, other) => other.value - one.value);
+    const rows = [...values]
+      .filter(([name]) => CATEGORY.test(name))
+      .map(([name, value]) => {
+        const [, kind, category] = name.match(CATEGORY);
+        return { name: `${category}${kind === "Masks" ? " (mask)" : ""}`, value };
+      })
+      .toSorted((one, other) => other.value - one.value);
     if (rows.length <= MOST_ROWS) return rows.length ? table("AP by category", rows) : null;
     const half = MOST_ROWS / 2;
-    const download = address && h("p", { class: "muted" }, h("a", { href: address, download: "" }, `All ${rows.length.toLocaleString("en")} categories as JSON`));
-    return h("div", {}, table(`AP by category: the best ${half}`, rows.slice(0, half)), table(`AP by category: the worst ${half}`, rows.slice(-half)), download);
+    const download =
+      address &&
+      h(
+        "p",
+        { class: "muted" },
+        h("a", { href: address, download: "" }, `All ${rows.length.toLocaleString("en")} categories as JSON`),
+      );
+    return h(
+      "div",
+      {},
+      table(`AP by category: the best ${half}`, rows.slice(0, half)),
+      table(`AP by category: the worst ${half}`, rows.slice(-half)),
+      download,
+    );
   }
   function figures(values) {
-    const rows = [...values].filter(([name]) => MAIN.test(name)).map(([name, value]) => ({ name: `${name.match(MAIN)[1] === "Masks" ? "mask " : ""}${name.match(MAIN)[3]}`, value }));
+    const rows = [...values]
+      .filter(([name]) => MAIN.test(name))
+      .map(([name, value]) => ({
+        name: `${name.match(MAIN)[1] === "Masks" ? "mask " : ""}${name.match(MAIN)[3]}`,
+        value,
+      }));
     return rows.length ? table("COCO's figures", rows) : null;
   }
   /** COCO says -1 where there was nothing to find. */
@@ -181,20 +265,52 @@ export function start(root, { id, state }) {
       fill.style.width = `${100 * Math.max(0, value)}%`;
       return h("span", { class: "ap-bar", "aria-hidden": "true" }, fill);
     };
-    return h("section", { class: "card" }, h("table", { class: "ap" }, h("caption", {}, caption),
-      h("tbody", {}, rows.map(({ name, value }) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, bar(value)), h("td", { class: "number" }, value < 0 ? "none there" : percent(value, 1)))))));
+    return h(
+      "section",
+      { class: "card" },
+      h(
+        "table",
+        { class: "ap" },
+        h("caption", {}, caption),
+        h(
+          "tbody",
+          {},
+          rows.map(({ name, value }) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, name),
+              h("td", {}, bar(value)),
+              h("td", { class: "number" }, value < 0 ? "none there" : percent(value, 1)),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function gallery(step) {
     const last = new Map();
-    for (const picture of pictures.filter((one) => one.step === step).toSorted((one, other) => one.attempt - other.attempt)) last.set(picture.number, picture);
-    shown = [...last.values()].toSorted((one, other) => one.number - other.number).map((picture) => ({ ...picture, words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right` }));
+    for (const picture of pictures
+      .filter((one) => one.step === step)
+      .toSorted((one, other) => one.attempt - other.attempt))
+      last.set(picture.number, picture);
+    shown = [...last.values()]
+      .toSorted((one, other) => one.number - other.number)
+      .map((picture) => ({
+        ...picture,
+        words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right`,
+      }));
     withPictures.hidden = !shown.length;
     noPictures.hidden = shown.length > 0;
     keyed(list, shown, ({ number }) => number, makePicture, updatePicture);
   }
   function makePicture({ number }) {
-    const open = () => openPicture(shown, shown.findIndex((one) => one.number === number));
+    const open = () =>
+      openPicture(
+        shown,
+        shown.findIndex((one) => one.number === number),
+      );
     return h("li", {}, h("button", { type: "button", class: "picture", onclick: open }, h("img", { loading: "lazy" })));
   }
   function updatePicture({ firstChild: button }, { link, words }) {

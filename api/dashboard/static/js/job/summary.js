@@ -22,26 +22,64 @@ export function showProgress(root, job) {
   root.dataset.state = job.state;
   const words = $(".progress-words", root) ?? root.appendChild(h("p", { class: "progress-words" }));
   const rate = eta && steps > step ? (job.plan.batch_size * (steps - step)) / eta : null;
-  put(words, h("strong", {}, `${step.toLocaleString("en")} / ${steps.toLocaleString("en")}`), h("span", {}, "steps"), h("span", {}, percent(share)),
+  put(
+    words,
+    h("strong", {}, `${step.toLocaleString("en")} / ${steps.toLocaleString("en")}`),
+    h("span", {}, "steps"),
+    h("span", {}, percent(share)),
     rate ? h("span", {}, `${figure(Number(rate.toPrecision(3)))} images/s`) : null,
-    eta ? h("span", {}, `${duration(eta)} left`) : null);
+    eta ? h("span", {}, `${duration(eta)} left`) : null,
+  );
 }
 
 /** `may`: the one who looks may edit it. */
 export function showFacts(root, state, may, reload) {
   const { job, attempts } = state;
   const device = attempts.at(-1)?.device;
-  const took = job.finished_at && job.started_at ? `after ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}` : null;
+  const took =
+    job.finished_at && job.started_at
+      ? `after ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}`
+      : null;
   const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
   const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
   if (root.querySelector(".editing")) return; // nothing moves under the hands of one who writes
-  put(root,
-    fact("Owner", h("span", { class: "one-line", title: job.owner }, job.owner)), fact("Dataset", job.dataset), fact("Device", device ? h("span", { class: "one-line", title: device.id }, labelOf(device), h("span", { class: "muted" }, ` ${device.name}`)) : "–"),
+  put(
+    root,
+    fact("Owner", h("span", { class: "one-line", title: job.owner }, job.owner)),
+    fact("Dataset", job.dataset),
+    fact(
+      "Device",
+      device
+        ? h(
+            "span",
+            { class: "one-line", title: device.id },
+            labelOf(device),
+            h("span", { class: "muted" }, ` ${device.name}`),
+          )
+        : "–",
+    ),
     fact("Priority", String(job.priority), may && !isOver ? editButton("priority") : null),
     fact("Submitted", time(job.created_at)),
-    fact(job.finished_at ? "Finished" : "Started", time(job.finished_at ?? job.started_at), took ? h("span", { class: "muted" }, ` ${took}`) : null),
+    fact(
+      job.finished_at ? "Finished" : "Started",
+      time(job.finished_at ?? job.started_at),
+      took ? h("span", { class: "muted" }, ` ${took}`) : null,
+    ),
     h("div", { class: "wide" }, h("dt", {}, "Plan"), h("dd", {}, planPills(job.plan, job.asked))),
-    job.notes || may ? h("div", { class: "wide" }, h("dt", {}, "Notes"), h("dd", { class: "notes" }, job.notes || h("span", { class: "muted" }, "none"), may ? editButton("notes") : null)) : null);
+    job.notes || may
+      ? h(
+          "div",
+          { class: "wide" },
+          h("dt", {}, "Notes"),
+          h(
+            "dd",
+            { class: "notes" },
+            job.notes || h("span", { class: "muted" }, "none"),
+            may ? editButton("notes") : null,
+          ),
+        )
+      : null,
+  );
   root.onclick = (event) => {
     const button = event.target.closest("[data-edit]");
     if (button) edit(button.closest("dd"), button.dataset.edit, state, reload);
@@ -49,10 +87,21 @@ export function showFacts(root, state, may, reload) {
 }
 
 export function editButton(field) {
-  return h("button", { type: "button", class: "edit", dataset: { edit: field }, "aria-label": `Edit ${EDITABLE[field].label.toLowerCase()}`, title: "Edit" }, "✎");
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "edit",
+      dataset: { edit: field },
+      "aria-label": `Edit ${EDITABLE[field].label.toLowerCase()}`,
+      title: "Edit",
+    },
+    "✎",
+  );
 }
 
-const excerpt = (value) => (String(value).length > LONGEST ? `${String(value).slice(0, LONGEST)} …` : String(value) || "nothing");
+const excerpt = (value) =>
+  String(value).length > LONGEST ? `${String(value).slice(0, LONGEST)} …` : String(value) || "nothing";
 
 /** A small form in place of what `element` shows; it is gone when it is done with. */
 export function edit(element, field, state, reload) {
@@ -72,7 +121,12 @@ export function edit(element, field, state, reload) {
     close();
     reload(); // what came meanwhile was not shown
   };
-  const send = () => patch(`/v1/jobs/${state.job.id}`, { [field]: read(input.value) }, { headers: { "If-Match": `"${before.version}"` } });
+  const send = () =>
+    patch(
+      `/v1/jobs/${state.job.id}`,
+      { [field]: read(input.value) },
+      { headers: { "If-Match": `"${before.version}"` } },
+    );
   /** False: somebody else has edited the same. The version grows with whatever happens to the job, also while it is sent. */
   async function saved(tries = 3) {
     try {
@@ -86,22 +140,33 @@ export function edit(element, field, state, reload) {
       return isSame && saved(tries - 1);
     }
   }
-  const form = h("form", { class: "edit-form", onsubmit: async (event) => {
-    event.preventDefault();
-    say(error, "");
-    try {
-      if (await saved()) {
-        close();
-        toast(`${label} saved`);
-        await reload();
-      } else say(error, `Somebody changed it to ${excerpt(before[field])} meanwhile. Save again to overwrite it.`);
-    } catch (problem) {
-      say(error, problem.errors[0]?.message ?? problem.message);
-    }
-  }, onkeydown: (event) => {
-    if (event.key === "Escape") leave();
-    else if (event.key === "Enter" && event.ctrlKey) form.requestSubmit();
-  } }, input, h("button", { class: "primary" }, "Save"), h("button", { type: "button", onclick: leave }, "Cancel"), error);
+  const form = h(
+    "form",
+    {
+      class: "edit-form",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        say(error, "");
+        try {
+          if (await saved()) {
+            close();
+            toast(`${label} saved`);
+            await reload();
+          } else say(error, `Somebody changed it to ${excerpt(before[field])} meanwhile. Save again to overwrite it.`);
+        } catch (problem) {
+          say(error, problem.errors[0]?.message ?? problem.message);
+        }
+      },
+      onkeydown: (event) => {
+        if (event.key === "Escape") leave();
+        else if (event.key === "Enter" && event.ctrlKey) form.requestSubmit();
+      },
+    },
+    input,
+    h("button", { class: "primary" }, "Save"),
+    h("button", { type: "button", onclick: leave }, "Cancel"),
+    error,
+  );
   element.classList.add("editing");
   element.replaceChildren(form);
   input.focus();

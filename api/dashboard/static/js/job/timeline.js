@@ -11,27 +11,62 @@ const shown = new Map(); // number: whether its changes are whole; once it has e
 
 export function showTimeline(list, job, attempts) {
   if (!attempts.length) {
-    put(list, h("li", { class: "empty" }, job.state === "failed" ? "It never started: nothing that its policy allows would fit." : "Not started yet. The first attempt appears here when the job gets a device."));
+    put(
+      list,
+      h(
+        "li",
+        { class: "empty" },
+        job.state === "failed"
+          ? "It never started: nothing that its policy allows would fit."
+          : "Not started yet. The first attempt appears here when the job gets a device.",
+      ),
+    );
     return;
   }
   const before = (attempt) => attempts[attempt.number - 2];
   const newestPlanned = attempts.findLast((attempt) => attempt.changes.length)?.number;
-  keyed(list, attempts.toReversed(), (attempt) => attempt.number, (attempt) => make(job, attempt, attempt.number === newestPlanned),
-    (element, attempt) => update(element, job, attempt, before(attempt), attempts[attempt.number]));
+  keyed(
+    list,
+    attempts.toReversed(),
+    (attempt) => attempt.number,
+    (attempt) => make(job, attempt, attempt.number === newestPlanned),
+    (element, attempt) => update(element, job, attempt, before(attempt), attempts[attempt.number]),
+  );
 }
 
 function make(job, attempt, isOpen) {
-  const changes = h("details", { class: "changes", hidden: !attempt.changes.length },
-    h("summary", {}, `What was changed from ${attempt.number === 1 ? "what was asked for" : `attempt ${attempt.number - 1}`}`), h("div", {}, h("p", { class: "muted" }, "Loading …")));
+  const changes = h(
+    "details",
+    { class: "changes", hidden: !attempt.changes.length },
+    h(
+      "summary",
+      {},
+      `What was changed from ${attempt.number === 1 ? "what was asked for" : `attempt ${attempt.number - 1}`}`,
+    ),
+    h("div", {}, h("p", { class: "muted" }, "Loading …")),
+  );
   changes.addEventListener("toggle", () => changes.open && showDiff(changes, job.id, attempt));
   changes.open = isOpen;
-  return h("li", { class: "attempt", id: `attempt-${attempt.number}` },
-    h("header", {}), h("div", { class: "attempt-plan" }), h("div", { class: "attempt-memory" }), h("div", { class: "attempt-end" }), changes);
+  return h(
+    "li",
+    { class: "attempt", id: `attempt-${attempt.number}` },
+    h("header", {}),
+    h("div", { class: "attempt-plan" }),
+    h("div", { class: "attempt-memory" }),
+    h("div", { class: "attempt-end" }),
+    changes,
+  );
 }
 
 function update(item, job, attempt, former, next) {
   const runs = !attempt.ended_at;
-  item.dataset.end = runs ? "running" : attempt.diagnosis === "completed" ? "completed" : attempt.diagnosis === "interrupted" ? "stopped" : "failed";
+  item.dataset.end = runs
+    ? "running"
+    : attempt.diagnosis === "completed"
+      ? "completed"
+      : attempt.diagnosis === "interrupted"
+        ? "stopped"
+        : "failed";
   put($("header", item), heading(attempt, runs));
   put($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
   put($(".attempt-memory", item), memory(attempt));
@@ -41,14 +76,21 @@ function update(item, job, attempt, former, next) {
 }
 
 function heading(attempt, runs) {
-  const kind = runs ? "running" : { completed: "completed", interrupted: "warn" }[attempt.diagnosis] ?? "failed";
+  const kind = runs ? "running" : ({ completed: "completed", interrupted: "warn" }[attempt.diagnosis] ?? "failed");
   const steps = `${runs ? "step" : "to step"} ${attempt.step}${attempt.saved_step && attempt.saved_step !== attempt.step ? `, saved at ${attempt.saved_step}` : ""}`;
   const took = attempt.ended_at ? duration(seconds(attempt.started_at, attempt.ended_at)) : null;
   return [
     h("h2", {}, `Attempt ${attempt.number}`),
-    pill(runs ? attempt.phase ?? "starting" : diagnosisWords(attempt.diagnosis), kind),
-    h("span", { class: "attempt-facts" }, h("span", { title: attempt.device.id }, `${labelOf(attempt.device)}, ${attempt.device.name}`), h("span", {}, steps),
-      took ? h("span", {}, took) : null, h("span", {}, time(attempt.started_at)), h("span", {}, h("a", { href: `#log:${attempt.number}:end` }, "log"))),
+    pill(runs ? (attempt.phase ?? "starting") : diagnosisWords(attempt.diagnosis), kind),
+    h(
+      "span",
+      { class: "attempt-facts" },
+      h("span", { title: attempt.device.id }, `${labelOf(attempt.device)}, ${attempt.device.name}`),
+      h("span", {}, steps),
+      took ? h("span", {}, took) : null,
+      h("span", {}, time(attempt.started_at)),
+      h("span", {}, h("a", { href: `#log:${attempt.number}:end` }, "log")),
+    ),
   ];
 }
 
@@ -61,8 +103,14 @@ function memory(attempt) {
   const used = ranOut ? Math.max(measured ?? 0, figures.in_use ?? 0) || null : measured;
   const error = attempt.prediction_error;
   return [
-    gauge({ limit, measured: used, wanted: ranOut ? figures.requested ?? null : null, predicted }),
-    error === null ? null : h("p", { class: "muted small" }, `The prediction was ${percent(Math.abs(error), 1)} too ${error < 0 ? "low" : "high"}.`),
+    gauge({ limit, measured: used, wanted: ranOut ? (figures.requested ?? null) : null, predicted }),
+    error === null
+      ? null
+      : h(
+          "p",
+          { class: "muted small" },
+          `The prediction was ${percent(Math.abs(error), 1)} too ${error < 0 ? "low" : "high"}.`,
+        ),
   ];
 }
 
@@ -78,9 +126,38 @@ function end(job, attempt, next) {
   return [
     h("p", { class: "diagnosis" }, longer),
     shorter && shorter !== job.reason ? h("p", { class: "muted small wraps" }, shorter) : null,
-    lines.length ? h("div", { class: "evidence" }, h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
-      h("ol", {}, lines.map((line) => h("li", {}, h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)), h("code", {}, line.text))))) : null,
-    followed ? h("p", { class: "followed" }, planned ? [`Changed for `, h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`), "."] : followed) : null,
+    lines.length
+      ? h(
+          "div",
+          { class: "evidence" },
+          h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
+          h(
+            "ol",
+            {},
+            lines.map((line) =>
+              h(
+                "li",
+                {},
+                h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)),
+                h("code", {}, line.text),
+              ),
+            ),
+          ),
+        )
+      : null,
+    followed
+      ? h(
+          "p",
+          { class: "followed" },
+          planned
+            ? [
+                `Changed for `,
+                h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`),
+                ".",
+              ]
+            : followed,
+        )
+      : null,
   ];
 }
 

@@ -15,7 +15,12 @@ export function leverList(list, changed) {
 
   function set(chosen) {
     const names = chosen ?? Object.keys(LEVERS);
-    setAll([...names.map((name) => ({ name, on: true })), ...Object.keys(LEVERS).filter((name) => !names.includes(name)).map((name) => ({ name, on: false }))]);
+    setAll([
+      ...names.map((name) => ({ name, on: true })),
+      ...Object.keys(LEVERS)
+        .filter((name) => !names.includes(name))
+        .map((name) => ({ name, on: false })),
+    ]);
   }
   function setAll(next) {
     levers = next.filter(({ name }) => LEVERS[name]);
@@ -35,15 +40,46 @@ export function leverList(list, changed) {
   }
 
   function show() {
-    list.replaceChildren(...levers.map((lever, index) => {
-      const [label, words] = LEVERS[lever.name];
-      const arrow = (by, sign, when) => h("button", { type: "button", class: "quiet", dataset: { by }, disabled: when, "aria-label": `${label}: ${by}`, onclick: () => move(lever.name, index + (by === "earlier" ? -1 : 1), by) }, sign);
-      return h("li", { draggable: "true", dataset: { name: lever.name } },
-        h("label", { class: "check" }, h("input", { type: "checkbox", checked: lever.on, oninput: (event) => {
-          lever.on = event.target.checked;
-        } }), h("span", {}, label, " ", h("span", { class: "muted small" }, words))),
-        h("span", { class: "arrows" }, arrow("earlier", "↑", index === 0), arrow("later", "↓", index === levers.length - 1)));
-    }));
+    list.replaceChildren(
+      ...levers.map((lever, index) => {
+        const [label, words] = LEVERS[lever.name];
+        const arrow = (by, sign, when) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              dataset: { by },
+              disabled: when,
+              "aria-label": `${label}: ${by}`,
+              onclick: () => move(lever.name, index + (by === "earlier" ? -1 : 1), by),
+            },
+            sign,
+          );
+        return h(
+          "li",
+          { draggable: "true", dataset: { name: lever.name } },
+          h(
+            "label",
+            { class: "check" },
+            h("input", {
+              type: "checkbox",
+              checked: lever.on,
+              oninput: (event) => {
+                lever.on = event.target.checked;
+              },
+            }),
+            h("span", {}, label, " ", h("span", { class: "muted small" }, words)),
+          ),
+          h(
+            "span",
+            { class: "arrows" },
+            arrow("earlier", "↑", index === 0),
+            arrow("later", "↓", index === levers.length - 1),
+          ),
+        );
+      }),
+    );
   }
 
   let dragged = null;
@@ -54,7 +90,8 @@ export function leverList(list, changed) {
   list.addEventListener("dragover", (event) => {
     if (!dragged) return;
     event.preventDefault();
-    for (const item of list.children) item.classList.toggle("over", item === event.target.closest("li") && item.dataset.name !== dragged);
+    for (const item of list.children)
+      item.classList.toggle("over", item === event.target.closest("li") && item.dataset.name !== dragged);
   });
   list.addEventListener("drop", (event) => {
     event.preventDefault();
@@ -66,5 +103,10 @@ export function leverList(list, changed) {
     for (const item of list.children) item.classList.remove("over");
   });
 
-  return { set, setAll, all: () => levers, chosen: () => levers.filter((lever) => lever.on).map((lever) => lever.name) };
+  return {
+    set,
+    setAll,
+    all: () => levers,
+    chosen: () => levers.filter((lever) => lever.on).map((lever) => lever.name),
+  };
 }

@@ -9,8 +9,12 @@ import { ChartGrid, GROUPS, colour, onTheme, plotly, traces, zoomHead } from "..
 const MOST = 5;
 /** One curve a chart: the metric that a group stands for. */
 const CURVES = {
-  "Total loss": "Loss/total_loss", mAP: "DetectionBoxes_Precision/mAP", "Learning rate": "learning_rate", "Images a second": "images_per_s",
-  "Device memory": "device_memory_peak", "Host memory": "host_memory",
+  "Total loss": "Loss/total_loss",
+  mAP: "DetectionBoxes_Precision/mAP",
+  "Learning rate": "learning_rate",
+  "Images a second": "images_per_s",
+  "Device memory": "device_memory_peak",
+  "Host memory": "host_memory",
 };
 const NAMES = [...Object.values(CURVES), "DetectionMasks_Precision/mAP"];
 const place = $("#charts");
@@ -27,7 +31,15 @@ function zoom(next) {
   showCurves();
 }
 
-const wanted = () => [...new Set((new URLSearchParams(location.search).get("jobs") ?? "").split(/[^0-9]+/).filter(Boolean).map(Number))].slice(0, MOST);
+const wanted = () =>
+  [
+    ...new Set(
+      (new URLSearchParams(location.search).get("jobs") ?? "")
+        .split(/[^0-9]+/)
+        .filter(Boolean)
+        .map(Number),
+    ),
+  ].slice(0, MOST);
 function choose(ids) {
   history.pushState(null, "", `/compare${query({ jobs: ids.join(",") })}`);
   loadOthers();
@@ -47,7 +59,9 @@ async function load() {
   if (ids.length >= 2) plotly(address).catch(() => {});
   const [found] = await Promise.all([Promise.allSettled(ids.map(loadJob)), knowFamilies()]);
   if (number !== asked) return; // others were chosen meanwhile
-  const problems = found.map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null)).filter(Boolean);
+  const problems = found
+    .map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null))
+    .filter(Boolean);
   say($("#problem"), problems.join("; "));
   $("#problem").hidden = !problems.length;
   jobs = found.map((answer, index) => answer.value ?? jobs.find((job) => job.id === ids[index])).filter(Boolean);
@@ -59,25 +73,40 @@ async function load() {
 }
 
 async function knowFamilies() {
-  if (!families.size) families = new Map((await get("/v1/models").catch(() => ({ items: [] }))).items.map((model) => [model.name, model.family]));
+  if (!families.size)
+    families = new Map(
+      (await get("/v1/models").catch(() => ({ items: [] }))).items.map((model) => [model.name, model.family]),
+    );
 }
 
 /** Each is asked for once, and again when something has happened to it. */
 const loadedJobs = new Map();
 function loadJob(id) {
   if (!loadedJobs.has(id)) {
-    loadedJobs.set(id, ask(id).catch((error) => {
-      loadedJobs.delete(id);
-      throw error;
-    }));
+    loadedJobs.set(
+      id,
+      ask(id).catch((error) => {
+        loadedJobs.delete(id);
+        throw error;
+      }),
+    );
   }
   return loadedJobs.get(id);
 }
 async function ask(id) {
-  const [job, attempts, metrics] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), loadSeries(id)]);
+  const [job, attempts, metrics] = await Promise.all([
+    get(`/v1/jobs/${id}`),
+    get(`/v1/jobs/${id}/attempts`),
+    loadSeries(id),
+  ]);
   return { ...job, tries: attempts.items, metrics };
 }
-const loadSeries = async (id, steps = null) => (await get(`/v1/jobs/${id}/metrics${query({ names: NAMES, max_points: 500, from_step: steps?.[0], to_step: steps?.[1] })}`)).series;
+const loadSeries = async (id, steps = null) =>
+  (
+    await get(
+      `/v1/jobs/${id}/metrics${query({ names: NAMES, max_points: 500, from_step: steps?.[0], to_step: steps?.[1] })}`,
+    )
+  ).series;
 
 // --- which ones -------------------------------------------------------------------------------------------------------
 const search = $("#search");
@@ -130,7 +159,9 @@ async function find() {
   try {
     const { items } = await get(`/v1/jobs${query({ q: /^#?\d+$/.test(text) ? "" : text, limit: 20 })}`);
     const byNumber = /^#?\d+$/.test(text) ? [await get(`/v1/jobs/${text.replace("#", "")}`)] : [];
-    const offered = [...byNumber, ...items.filter((job) => !byNumber.length || job.id === byNumber[0].id)].filter((job, at, all) => all.findIndex((other) => other.id === job.id) === at);
+    const offered = [...byNumber, ...items.filter((job) => !byNumber.length || job.id === byNumber[0].id)].filter(
+      (job, at, all) => all.findIndex((other) => other.id === job.id) === at,
+    );
     if (number === finding) offer(offered);
   } catch (error) {
     if (number === finding) offer([], error.message);
@@ -139,30 +170,69 @@ async function find() {
 function offer(items, problem = "no job of that name") {
   const chosen = wanted();
   const open = items.filter((job) => !chosen.includes(job.id));
-  list.replaceChildren(...(open.length ? open.map((job) => h("li", {}, h("button", { type: "button", onclick: () => {
-    search.value = "";
-    back();
-    choose([...chosen, job.id]);
-  } }, h("span", { class: "job-name" }, job.name), h("span", { class: "muted" }, ` #${job.id} · ${job.model}`), pill(job.state)))) : [h("li", { class: "muted" }, problem)]));
+  list.replaceChildren(
+    ...(open.length
+      ? open.map((job) =>
+          h(
+            "li",
+            {},
+            h(
+              "button",
+              {
+                type: "button",
+                onclick: () => {
+                  search.value = "";
+                  back();
+                  choose([...chosen, job.id]);
+                },
+              },
+              h("span", { class: "job-name" }, job.name),
+              h("span", { class: "muted" }, ` #${job.id} · ${job.model}`),
+              pill(job.state),
+            ),
+          ),
+        )
+      : [h("li", { class: "muted" }, problem)]),
+  );
   list.hidden = false;
 }
 
 function showChosen() {
-  keyed($("#chosen"), jobs, (job) => job.id, (job) => h("li", {},
-    h("span", { class: "swatch" }), h("a", { href: `/jobs/${job.id}` }), h("span", { class: "muted" }, `#${job.id}`),
-    h("button", { type: "button", class: "quiet", onclick: () => choose(wanted().filter((id) => id !== job.id)) }, "×")),
-  (element, job) => {
-    $(".swatch", element).style.background = colour(jobs.indexOf(job));
-    say($("a", element), job.name);
-    $("button", element).setAttribute("aria-label", `Leave out ${job.name}`);
-  });
+  keyed(
+    $("#chosen"),
+    jobs,
+    (job) => job.id,
+    (job) =>
+      h(
+        "li",
+        {},
+        h("span", { class: "swatch" }),
+        h("a", { href: `/jobs/${job.id}` }),
+        h("span", { class: "muted" }, `#${job.id}`),
+        h(
+          "button",
+          { type: "button", class: "quiet", onclick: () => choose(wanted().filter((id) => id !== job.id)) },
+          "×",
+        ),
+      ),
+    (element, job) => {
+      $(".swatch", element).style.background = colour(jobs.indexOf(job));
+      say($("a", element), job.name);
+      $("button", element).setAttribute("aria-label", `Leave out ${job.name}`);
+    },
+  );
   search.disabled = jobs.length >= MOST;
   search.placeholder = jobs.length >= MOST ? "five at most" : "add a job: name or number";
 }
 
 // --- what differs -----------------------------------------------------------------------------------------------------
-const last = (job, name) => job.metrics.filter((series) => series.name === name).flatMap((series) => series.mean).at(-1) ?? null;
-const seconds = (job) => (job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null);
+const last = (job, name) =>
+  job.metrics
+    .filter((series) => series.name === name)
+    .flatMap((series) => series.mean)
+    .at(-1) ?? null;
+const seconds = (job) =>
+  job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null;
 /** A model that the service no longer offers is only like itself. */
 const familyOf = (job) => families.get(job.plan.model) ?? job.plan.model;
 /** What two jobs must share for the one to be better than the other. Losses of other models or data are other sums. */
@@ -175,15 +245,30 @@ const SAME = {
 let families = new Map();
 /** [name, value, how it is shown, {best, same, isFinal}]; isFinal: of a job that goes on it is not known yet. */
 const ROWS = [
-  ["State", (job) => job.state], ["mAP", (job) => last(job, NAMES[1]), figure, { best: Math.max, same: SAME.data }],
+  ["State", (job) => job.state],
+  ["mAP", (job) => last(job, NAMES[1]), figure, { best: Math.max, same: SAME.data }],
   ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, { best: Math.max, same: SAME.data }],
   ["Total loss, last", (job) => last(job, NAMES[0]), figure, { best: Math.min, same: SAME.loss }],
   ["Images a second", (job) => last(job, "images_per_s"), figure, { best: Math.max, same: SAME.any }],
-  ["Peak memory", (job) => job.tries.at(-1)?.measured_peak_bytes ?? null, bytes, { best: Math.min, same: SAME.any, isFinal: true }],
-  ["Time", seconds, duration, { best: Math.min, same: SAME.length, isFinal: true }], ["Attempts", (job) => job.attempts, String, { best: Math.min, same: SAME.any, isFinal: true }],
-  ["Owner", (job) => job.owner], ["Dataset", (job) => job.dataset], ["Model", (job) => job.plan.model], ["Image size", (job) => size(job.plan.image_size)],
-  ["Batch", (job) => job.plan.batch_size], ["Micro-batch", (job) => job.plan.micro_batch], ["Precision", (job) => job.plan.precision], ["Steps", (job) => job.plan.steps],
-  ["Learning rate", (job) => job.plan.learning_rate, (value) => String(Number(value.toPrecision(4)))], ["Proposals", (job) => job.plan.proposals], ["Device", (job) => job.tries.at(-1)?.device ?? null, (device) => `${labelOf(device)}, ${device.name}`],
+  [
+    "Peak memory",
+    (job) => job.tries.at(-1)?.measured_peak_bytes ?? null,
+    bytes,
+    { best: Math.min, same: SAME.any, isFinal: true },
+  ],
+  ["Time", seconds, duration, { best: Math.min, same: SAME.length, isFinal: true }],
+  ["Attempts", (job) => job.attempts, String, { best: Math.min, same: SAME.any, isFinal: true }],
+  ["Owner", (job) => job.owner],
+  ["Dataset", (job) => job.dataset],
+  ["Model", (job) => job.plan.model],
+  ["Image size", (job) => size(job.plan.image_size)],
+  ["Batch", (job) => job.plan.batch_size],
+  ["Micro-batch", (job) => job.plan.micro_batch],
+  ["Precision", (job) => job.plan.precision],
+  ["Steps", (job) => job.plan.steps],
+  ["Learning rate", (job) => job.plan.learning_rate, (value) => String(Number(value.toPrecision(4)))],
+  ["Proposals", (job) => job.plan.proposals],
+  ["Device", (job) => job.tries.at(-1)?.device ?? null, (device) => `${labelOf(device)}, ${device.name}`],
   ["Reason", (job) => job.reason],
 ];
 $("#only").addEventListener("change", showTable);
@@ -200,16 +285,47 @@ function showTable() {
     return { name, differs, isKnown: known.length > 0, cells: texts.map((text) => ({ text, best: text === top })) };
   }).filter((row) => row.isKnown && (row.differs || !$("#only").checked));
   $("#table").style.setProperty("--jobs", jobs.length);
-  put($("#table"), h("caption", { class: "visually-hidden" }, "The jobs side by side"),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Setting")), jobs.map((job) => h("th", { scope: "col" }, `${job.name} #${job.id}`)))),
-    h("tbody", {}, rows.map((row) => h("tr", { class: row.differs ? "" : "same" }, h("th", { scope: "row" }, row.name),
-      row.cells.map((cell) => h("td", { class: cell.best ? "best" : "", title: cell.text }, h("span", {}, cell.text), cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null))))));
+  put(
+    $("#table"),
+    h("caption", { class: "visually-hidden" }, "The jobs side by side"),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "Setting")),
+        jobs.map((job) => h("th", { scope: "col" }, `${job.name} #${job.id}`)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) =>
+        h(
+          "tr",
+          { class: row.differs ? "" : "same" },
+          h("th", { scope: "row" }, row.name),
+          row.cells.map((cell) =>
+            h(
+              "td",
+              { class: cell.best ? "best" : "", title: cell.text },
+              h("span", {}, cell.text),
+              cell.best ? h("span", { class: "visually-hidden" }, " (best)") : null,
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
   $("#same").hidden = rows.length > 0;
 }
 
 /** The best of a row as it is shown, null where there is none: only among jobs that can be compared, whatever runs. */
 function topOf(values, words, { best, same, isFinal }) {
-  const known = jobs.map((job, at) => ({ job, value: values[at] })).filter(({ value }) => value !== null && value !== undefined);
+  const known = jobs
+    .map((job, at) => ({ job, value: values[at] }))
+    .filter(({ value }) => value !== null && value !== undefined);
   const [first, ...rest] = known.map(({ job }) => same(job));
   if (rest.some((one) => one !== first) || new Set(known.map(({ value }) => words(value))).size < 2) return null;
   const top = words(best(...known.map(({ value }) => value)));
@@ -223,9 +339,19 @@ async function showCurves() {
   try {
     const found = await Promise.all(shown.map((job) => (steps ? loadSeries(job.id, steps) : job.metrics)));
     if (shown !== jobs || steps !== range) return; // others were chosen meanwhile
-    const charts = GROUPS.filter((group) => CURVES[group.title]).map((group) => ({
-      ...group, data: shown.flatMap((job, number) => traces(found[number].filter((one) => one.name === CURVES[group.title]), number, `${job.name} #${job.id}`, { scale: group.scale })),
-    })).filter((chart) => grid.has(chart, range));
+    const charts = GROUPS.filter((group) => CURVES[group.title])
+      .map((group) => ({
+        ...group,
+        data: shown.flatMap((job, number) =>
+          traces(
+            found[number].filter((one) => one.name === CURVES[group.title]),
+            number,
+            `${job.name} #${job.id}`,
+            { scale: group.scale },
+          ),
+        ),
+      }))
+      .filter((chart) => grid.has(chart, range));
     head.show(range);
     if (charts.length) await grid.show(charts, range, { legend: false });
     else grid.clear(h("p", { class: "card empty" }, "None of these jobs has finished a step yet."));

@@ -19,7 +19,12 @@ function show(found) {
 }
 
 function makeHost([host]) {
-  return h("section", { "aria-label": host }, h("h2", {}, host, h("span", { class: "muted small" })), h("div", { class: "devices" }));
+  return h(
+    "section",
+    { "aria-label": host },
+    h("h2", {}, host, h("span", { class: "muted small" })),
+    h("div", { class: "devices" }),
+  );
 }
 function updateHost(section, [, there]) {
   const leased = there.filter((device) => device.job).length;
@@ -28,7 +33,13 @@ function updateHost(section, [, there]) {
 }
 
 function makeDevice(device) {
-  const card = h("article", { class: "card", id: device.id, tabindex: "-1" }, h("header", {}, h("h3", {}), h("span", { class: "state" })), h("div", { class: "now" }), h("div", { class: "past" }));
+  const card = h(
+    "article",
+    { class: "card", id: device.id, tabindex: "-1" },
+    h("header", {}, h("h3", {}), h("span", { class: "state" })),
+    h("div", { class: "now" }),
+    h("div", { class: "past" }),
+  );
   loadPast(device.id, $(".past", card));
   return card;
 }
@@ -36,11 +47,25 @@ function makeDevice(device) {
 function updateDevice(card, device) {
   put($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
   put($(".state", card), dot(...stateOf(device)));
-  put($(".now", card),
-    device.problem ? h("p", { class: "note bad" }, device.problem, device.problem_since ? [" · ", time(device.problem_since, howLong)] : null) : null,
+  put(
+    $(".now", card),
+    device.problem
+      ? h(
+          "p",
+          { class: "note bad" },
+          device.problem,
+          device.problem_since ? [" · ", time(device.problem_since, howLong)] : null,
+        )
+      : null,
     device.total_bytes ? deviceMemory(device) : null,
-    h("table", { class: "holders" }, h("caption", { class: "visually-hidden" }, "Who holds its memory"), h("tbody", {}, holders(device))),
-    h("p", { class: "small muted number" }, facts(device)));
+    h(
+      "table",
+      { class: "holders" },
+      h("caption", { class: "visually-hidden" }, "Who holds its memory"),
+      h("tbody", {}, holders(device)),
+    ),
+    h("p", { class: "small muted number" }, facts(device)),
+  );
 }
 
 const howLong = (moment) => `for ${duration((Date.now() - Date.parse(moment)) / 1000)}`;
@@ -49,19 +74,69 @@ const howLong = (moment) => `for ${duration((Date.now() - Date.parse(moment)) / 
 function holders(device) {
   if (isUnknown(device)) return [];
   const { job, processes, others_bytes, total_bytes, free_bytes } = device;
-  const row = (kind, who, count, more = "") => h("tr", {}, h("td", {}, h("span", { class: `holder ${kind}` }, who)), h("td", { class: "number" }, bytes(count)), h("td", { class: "muted small" }, more));
+  const row = (kind, who, count, more = "") =>
+    h(
+      "tr",
+      {},
+      h("td", {}, h("span", { class: `holder ${kind}` }, who)),
+      h("td", { class: "number" }, bytes(count)),
+      h("td", { class: "muted small" }, more),
+    );
   const named = processes.reduce((sum, process) => sum + (process.used_bytes ?? 0), 0);
   const unnamed = others_bytes - named;
   return [
-    job ? row("ours", [job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : job.name, job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null], device.ours_bytes, need(job)) : null,
-    job?.progress ? h("tr", {}, h("td", { colspan: "3" }, h("span", { class: "far small muted number" }, h("progress", { max: 1, value: job.progress.steps ? job.progress.step / job.progress.steps : 0, "aria-label": "steps done" }), far(job)))) : null,
-    processes.map((process) => row("others", h("span", { title: process.name }, process.name ?? "a process", h("span", { class: "muted" }, ` · pid ${process.pid}`)), process.used_bytes)),
+    job
+      ? row(
+          "ours",
+          [
+            job.id ? h("a", { href: `/jobs/${job.id}` }, job.name) : job.name,
+            job.owner ? h("span", { class: "muted" }, ` · ${job.owner}`) : null,
+          ],
+          device.ours_bytes,
+          need(job),
+        )
+      : null,
+    job?.progress
+      ? h(
+          "tr",
+          {},
+          h(
+            "td",
+            { colspan: "3" },
+            h(
+              "span",
+              { class: "far small muted number" },
+              h("progress", {
+                max: 1,
+                value: job.progress.steps ? job.progress.step / job.progress.steps : 0,
+                "aria-label": "steps done",
+              }),
+              far(job),
+            ),
+          ),
+        )
+      : null,
+    processes.map((process) =>
+      row(
+        "others",
+        h(
+          "span",
+          { title: process.name },
+          process.name ?? "a process",
+          h("span", { class: "muted" }, ` · pid ${process.pid}`),
+        ),
+        process.used_bytes,
+      ),
+    ),
     unnamed > 0 ? row("others", "the driver and unnamed processes", unnamed) : null,
     total_bytes ? row("", "free", free_bytes, `of ${bytes(total_bytes)}`) : null,
   ];
 }
 
-const need = ({ predicted, peak_bytes }) => [predicted ? `predicted ${bytes(predicted.bytes)}` : null, peak_bytes ? `peak ${bytes(peak_bytes)}` : null].filter(Boolean).join(", ");
+const need = ({ predicted, peak_bytes }) =>
+  [predicted ? `predicted ${bytes(predicted.bytes)}` : null, peak_bytes ? `peak ${bytes(peak_bytes)}` : null]
+    .filter(Boolean)
+    .join(", ");
 
 function far({ attempt, phase, progress: { step, steps, eta_s } }) {
   const left = eta_s > 0 ? `${duration(eta_s)} left` : phase;
@@ -70,18 +145,29 @@ function far({ attempt, phase, progress: { step, steps, eta_s } }) {
 
 function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
   if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "away, last seen ", time(seen_at)]; // how warm it was is no longer so
-  return [utilisation === null ? null : `utilisation ${utilisation} %`, temperature === null ? null : `${temperature} °C`, bfloat16 ? "bfloat16" : null].filter(Boolean).join(" · ");
+  return [
+    utilisation === null ? null : `utilisation ${utilisation} %`,
+    temperature === null ? null : `${temperature} °C`,
+    bfloat16 ? "bfloat16" : null,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 // --- the last hours -----------------------------------------------------------------------------------------------------
 async function loadPast(id, place) {
   try {
-    showPast(place, await get(`/v1/devices/${id.split("/").map(encodeURIComponent).join("/")}/history?hours=${hours}&max_points=240`), hours);
+    showPast(
+      place,
+      await get(`/v1/devices/${id.split("/").map(encodeURIComponent).join("/")}/history?hours=${hours}&max_points=240`),
+      hours,
+    );
   } catch (error) {
     put(place, h("p", { class: "muted small" }, `The last hours could not be loaded: ${error.message}`));
   }
 }
-const loadAllPast = () => devices.forEach((device) => loadPast(device.id, $(".past", document.getElementById(device.id))));
+const loadAllPast = () =>
+  devices.forEach((device) => loadPast(device.id, $(".past", document.getElementById(device.id))));
 
 function showHours() {
   for (const button of $$("#hours button")) button.setAttribute("aria-pressed", String(Number(button.value) === hours));

@@ -59,7 +59,10 @@ function show() {
   say($("#attempt-count"), attempts.length > 1 ? String(attempts.length) : "");
   for (const part of Object.values(parts)) part.changed?.();
 }
-$("#name").addEventListener("click", (event) => event.target.closest("[data-edit]") && edit($("#name"), "name", state, load));
+$("#name").addEventListener(
+  "click",
+  (event) => event.target.closest("[data-edit]") && edit($("#name"), "name", state, load),
+);
 
 const showNow = () => say($("#now"), sentence(state.job, state.attempts));
 
@@ -68,20 +71,28 @@ let isWatching = false;
 function watchQueue() {
   if (isWatching) return;
   isWatching = true;
-  watchDevices((devices) => {
-    state.devices = devices;
-    if (state.job.state === "queued") showNow();
-  }, () => {}); // its place is told all the same
+  watchDevices(
+    (devices) => {
+      state.devices = devices;
+      if (state.job.state === "queued") showNow();
+    },
+    () => {},
+  ); // its place is told all the same
 }
 
 /** "Attempt 2 of at most 6: training at step 340 of 2000 on GPU 1; attempt 1 ran out of memory at batch 16." */
 function sentence(job, attempts) {
   const last = attempts.at(-1);
-  const before = attempts.slice(0, -1).filter((one) => one.diagnosis && !["completed", "interrupted"].includes(one.diagnosis)).at(-1);
+  const before = attempts
+    .slice(0, -1)
+    .filter((one) => one.diagnosis && !["completed", "interrupted"].includes(one.diagnosis))
+    .at(-1);
   const earlier = before ? `; ${because(before)}` : "";
   switch (job.state) {
     case "running": {
-      const activity = last ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}` : "starting";
+      const activity = last
+        ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}`
+        : "starting";
       return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${activity}${job.stopping ? `; ${job.stopping} requested` : ""}${earlier}.`;
     }
     case "queued": {
@@ -91,10 +102,16 @@ function sentence(job, attempts) {
       const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${place(job)}`;
       return `${where[0].toUpperCase()}${where.slice(1)}${when}${last ? `; ${because(last)}` : ""}.${why}`;
     }
-    case "paused": return job.progress.step ? `Paused at step ${job.progress.step} of ${job.progress.steps}. It will go on from there.` : "Paused before its first checkpoint. It will begin at step 0.";
-    case "succeeded": return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
-    case "cancelled": return `Cancelled at step ${job.progress.step} of ${job.progress.steps}.`;
-    default: return `Failed: ${job.reason ?? "see the last attempt"}`;
+    case "paused":
+      return job.progress.step
+        ? `Paused at step ${job.progress.step} of ${job.progress.steps}. It will go on from there.`
+        : "Paused before its first checkpoint. It will begin at step 0.";
+    case "succeeded":
+      return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
+    case "cancelled":
+      return `Cancelled at step ${job.progress.step} of ${job.progress.steps}.`;
+    default:
+      return `Failed: ${job.reason ?? "see the last attempt"}`;
   }
 }
 
@@ -109,34 +126,62 @@ function because(attempt) {
 const ACTIONS = {
   pause: { name: "Pause", states: ["queued", "running"] },
   resume: { name: "Resume", states: ["paused"], class: "primary" },
-  cancel: { name: "Cancel", states: ["queued", "running", "paused"], class: "danger", sure: "Cancel this job? Its files are kept, but it cannot be resumed." },
+  cancel: {
+    name: "Cancel",
+    states: ["queued", "running", "paused"],
+    class: "danger",
+    sure: "Cancel this job? Its files are kept, but it cannot be resumed.",
+  },
 };
 let actionsOf = "";
 function showActions(job) {
   const key = `${job.state} ${job.stopping}`;
   if (key === actionsOf) return;
   actionsOf = key;
-  const buttons = Object.entries(ACTIONS).filter(([, action]) => may() && action.states.includes(job.state) && !job.stopping).map(([verb, action]) =>
-    h("button", { type: "button", class: action.class ?? "", onclick: (event) => doing(event.target, async () => {
-      if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
-      await post(`/v1/jobs/${id}/${verb}`);
-      toast(`${action.name} requested`);
-      await load();
-    }) }, action.name));
-  $("#actions").replaceChildren(...buttons, !maySubmit(me) ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"));
+  const buttons = Object.entries(ACTIONS)
+    .filter(([, action]) => may() && action.states.includes(job.state) && !job.stopping)
+    .map(([verb, action]) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: action.class ?? "",
+          onclick: (event) =>
+            doing(event.target, async () => {
+              if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
+              await post(`/v1/jobs/${id}/${verb}`);
+              toast(`${action.name} requested`);
+              await load();
+            }),
+        },
+        action.name,
+      ),
+    );
+  $("#actions").replaceChildren(
+    ...buttons,
+    !maySubmit(me) ? "" : h("a", { class: "button", href: `/jobs/new?clone=${id}` }, "Clone and edit"),
+  );
 }
 
 // --- the parts, each loaded when it is first looked at ------------------------------------------------------------
 const parts = {};
-const MODULES = { charts: "../job/charts.js", results: "../job/results.js", log: "../job/log.js", config: "../job/config.js", files: "../job/files.js" };
+const MODULES = {
+  charts: "../job/charts.js",
+  results: "../job/results.js",
+  log: "../job/log.js",
+  config: "../job/config.js",
+  files: "../job/files.js",
+};
 const loading = {};
 function loadPart(name) {
-  loading[name] ??= import(MODULES[name]).then((module) => {
-    parts[name] = module.start($(`#${name}`), { id, state, plotly: root.dataset.plotly });
-  }).catch((error) => {
-    delete loading[name];
-    toast(`This part could not be loaded: ${error.message}`, "bad");
-  });
+  loading[name] ??= import(MODULES[name])
+    .then((module) => {
+      parts[name] = module.start($(`#${name}`), { id, state, plotly: root.dataset.plotly });
+    })
+    .catch((error) => {
+      delete loading[name];
+      toast(`This part could not be loaded: ${error.message}`, "bad");
+    });
   return loading[name];
 }
 async function showPart(name) {

@@ -36,7 +36,8 @@ function readUrl() {
 }
 function showFilters() {
   $("#all-states").setAttribute("aria-pressed", String(!states.size));
-  for (const state of STATES) $(`#states [data-state=${state}]`).setAttribute("aria-pressed", String(states.has(state)));
+  for (const state of STATES)
+    $(`#states [data-state=${state}]`).setAttribute("aria-pressed", String(states.has(state)));
   $("#mine").setAttribute("aria-pressed", String(Boolean(me) && owner.value.trim() === me.user));
 }
 function filtered() {
@@ -48,16 +49,38 @@ function toggle(state) {
   if (!states.delete(state)) states.add(state);
   filtered();
 }
-put($("#states"),
-  h("button", { type: "button", id: "all-states", onclick: () => { states.clear(); filtered(); } }, "All"),
-  STATES.map((state) => h("button", { type: "button", dataset: { state }, onclick: () => toggle(state) }, state[0].toUpperCase() + state.slice(1), h("span", { class: "count" }))));
+put(
+  $("#states"),
+  h(
+    "button",
+    {
+      type: "button",
+      id: "all-states",
+      onclick: () => {
+        states.clear();
+        filtered();
+      },
+    },
+    "All",
+  ),
+  STATES.map((state) =>
+    h(
+      "button",
+      { type: "button", dataset: { state }, onclick: () => toggle(state) },
+      state[0].toUpperCase() + state.slice(1),
+      h("span", { class: "count" }),
+    ),
+  ),
+);
 
 let me = null;
-whoami().then((found) => {
-  me = found;
-  showFilters();
-  show();
-}).catch(() => {}); // the frame says so
+whoami()
+  .then((found) => {
+    me = found;
+    showFilters();
+    show();
+  })
+  .catch(() => {}); // the frame says so
 $("#mine").addEventListener("click", () => {
   owner.value = owner.value.trim() === me?.user ? "" : (me?.user ?? "");
   filtered();
@@ -85,7 +108,10 @@ async function load() {
   const wasStale = isStale;
   const limit = wasStale ? Math.max(PAGE, Math.min(shown.length, MOST)) : PAGE;
   try {
-    const [found, queue] = await Promise.all([get(`/v1/jobs${query({ ...wanted(), limit })}`), get("/v1/queue?limit=1")]);
+    const [found, queue] = await Promise.all([
+      get(`/v1/jobs${query({ ...wanted(), limit })}`),
+      get("/v1/queue?limit=1"),
+    ]);
     if (number !== asked) return; // the filters have changed meanwhile
     const older = !wasStale && filter === loaded && found.next ? behind(found.items) : [];
     if (!older.length) next = found.next;
@@ -128,7 +154,8 @@ new IntersectionObserver(([seen]) => seen.isIntersecting && loadMore(), { rootMa
 
 /** Only of what has not ended: how many have is not counted. */
 function showCounts(counts) {
-  for (const state of ["running", "queued", "paused"]) say($(`#states [data-state=${state}] .count`), String(counts[state]));
+  for (const state of ["running", "queued", "paused"])
+    say($(`#states [data-state=${state}] .count`), String(counts[state]));
 }
 
 // --- showing ------------------------------------------------------------------------------------------------------
@@ -138,15 +165,31 @@ function show() {
   $("#list").hidden = !shown.length;
   more.hidden = !next;
   const names = [...new Set([...shown.map((job) => job.owner), me?.user].filter(Boolean))].toSorted();
-  put($("#owners"), names.map((name) => h("option", { value: name })));
+  put(
+    $("#owners"),
+    names.map((name) => h("option", { value: name })),
+  );
   const empty = $("#empty");
   empty.hidden = shown.length > 0;
   if (!shown.length) {
-    put(empty, isFiltered()
-      ? [h("h2", {}, "No job matches"), h("p", {}, "Choose other filters above."), h("a", { class: "button", href: "/" }, "Show all jobs")]
-      : [h("h2", {}, "No jobs yet"), me && maySubmit(me)
-        ? [h("p", {}, "Name a dataset and a model; the rest has defaults."), h("a", { class: "button primary", href: "/jobs/new" }, "New job")]
-        : h("p", {}, "New jobs that you can see appear here automatically.")]);
+    put(
+      empty,
+      isFiltered()
+        ? [
+            h("h2", {}, "No job matches"),
+            h("p", {}, "Choose other filters above."),
+            h("a", { class: "button", href: "/" }, "Show all jobs"),
+          ]
+        : [
+            h("h2", {}, "No jobs yet"),
+            me && maySubmit(me)
+              ? [
+                  h("p", {}, "Name a dataset and a model; the rest has defaults."),
+                  h("a", { class: "button primary", href: "/jobs/new" }, "New job"),
+                ]
+              : h("p", {}, "New jobs that you can see appear here automatically."),
+          ],
+    );
   }
   showChosen();
 }
@@ -156,9 +199,17 @@ const canCancel = (job) => ["running", "queued", "paused"].includes(job.state) &
 const STOPPING = { cancel: "cancelling", pause: "pausing" };
 
 function makeRow(job) {
-  const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map((name) => h("td", { class: name }));
+  const cells = ["box", "state", "name", "owner", "model", "far", "attempts number", "device", "age number"].map(
+    (name) => h("td", { class: name }),
+  );
   const row = h("tr", {}, cells);
-  row.cells[0].append(h("input", { type: "checkbox", "aria-label": `Choose job ${job.id}`, onchange: (event) => choose(job, event.target.checked) }));
+  row.cells[0].append(
+    h("input", {
+      type: "checkbox",
+      "aria-label": `Choose job ${job.id}`,
+      onchange: (event) => choose(job, event.target.checked),
+    }),
+  );
   row.cells[2].append(h("div", { class: "title" }), h("div", {}), h("div", { class: "also" })); // for itself: the link keeps the focus when what is under it changes
   row.addEventListener("click", (event) => {
     if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
@@ -172,7 +223,11 @@ const line = (text, kind = "", title = text) => h("span", { class: `one-line ${k
 /** The one that it has; muted, the one that it had last. */
 function deviceOf({ device, state }) {
   if (!device) return h("span", { class: "none muted" }, "–");
-  return line(labelOf(device), state === "running" ? "" : "muted", `${state === "running" ? "" : "last on "}${device.name}, ${device.id}`);
+  return line(
+    labelOf(device),
+    state === "running" ? "" : "muted",
+    `${state === "running" ? "" : "last on "}${device.name}, ${device.id}`,
+  );
 }
 const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000).replace(/ h .*/, " h"); // a narrow column
 
@@ -183,13 +238,25 @@ function updateRow(row, job) {
   if (chosen.has(job.id)) chosen.set(job.id, job);
   box.firstChild.checked = chosen.has(job.id);
   put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
-  put(name.firstChild, h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name), h("span", { class: "muted small" }, `#${job.id}`));
+  put(
+    name.firstChild,
+    h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name),
+    h("span", { class: "muted small" }, `#${job.id}`),
+  );
   put(name.children[1], why ? line(why, `why ${kind}`, whole) : null);
   put(name.lastChild, line([job.owner, job.model, job.dataset].join(" · "), "small muted"));
   put(owned, line(job.owner));
   put(model, line(job.model), line(job.dataset, "small muted"));
   put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, phase));
-  put(tries, h("span", { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` }, `${job.attempts}/${job.policy.max_attempts}`), h("span", { class: "also" }, deviceOf(job)));
+  put(
+    tries,
+    h(
+      "span",
+      { title: `${plural(job.attempts, "attempt")} of at most ${job.policy.max_attempts}` },
+      `${job.attempts}/${job.policy.max_attempts}`,
+    ),
+    h("span", { class: "also" }, deviceOf(job)),
+  );
   put(device, deviceOf(job));
   put(age, time(job.created_at, since));
   row.classList.toggle("selected", chosen.has(job.id));
@@ -227,20 +294,30 @@ $("#all").addEventListener("change", (event) => {
   for (const job of shown) choose(job, event.target.checked);
 });
 $("#none").addEventListener("click", chooseNone);
-$("#compare").addEventListener("click", () => location.assign(`/compare${query({ jobs: [...chosen.keys()].toSorted((one, other) => one - other).join(",") })}`));
-$("#cancel").addEventListener("click", (event) => doing(event.target, async () => {
-  const jobs = toCancel();
-  if (!(await confirmed(`Cancel ${plural(jobs.length, "job")}? Their files are kept, but they cannot be resumed.`, "Cancel them"))) return;
-  const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
-  const isRunning = (job) => job.state === "running";
-  // Those that wait first: they would start on the devices of the others.
-  const results = [...await cancelled((job) => !isRunning(job)), ...await cancelled(isRunning)];
-  const failed = results.filter((result) => result.status === "rejected");
-  chooseNone();
-  if (jobs.length > failed.length) toast(`${plural(jobs.length - failed.length, "job")} cancelled`);
-  for (const one of failed) toast(one.reason.message, "bad");
-  await load();
-}));
+$("#compare").addEventListener("click", () =>
+  location.assign(`/compare${query({ jobs: [...chosen.keys()].toSorted((one, other) => one - other).join(",") })}`),
+);
+$("#cancel").addEventListener("click", (event) =>
+  doing(event.target, async () => {
+    const jobs = toCancel();
+    if (
+      !(await confirmed(
+        `Cancel ${plural(jobs.length, "job")}? Their files are kept, but they cannot be resumed.`,
+        "Cancel them",
+      ))
+    )
+      return;
+    const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
+    const isRunning = (job) => job.state === "running";
+    // Those that wait first: they would start on the devices of the others.
+    const results = [...(await cancelled((job) => !isRunning(job))), ...(await cancelled(isRunning))];
+    const failed = results.filter((result) => result.status === "rejected");
+    chooseNone();
+    if (jobs.length > failed.length) toast(`${plural(jobs.length - failed.length, "job")} cancelled`);
+    for (const one of failed) toast(one.reason.message, "bad");
+    await load();
+  }),
+);
 
 // --- keys -----------------------------------------------------------------------------------------------------------
 function move(by) {
@@ -254,14 +331,17 @@ function move(by) {
   link.focus({ preventScroll: true });
 }
 onKeys({
-  "j": ["next job", () => move(1)],
-  "k": ["previous job", () => move(-1)],
-  "Enter": ["open it"], // as on every link: the row's has the focus
-  "x": ["choose it", () => {
-    const job = shown.find((one) => one.id === current);
-    if (job) choose(job, !chosen.has(job.id));
-  }],
-  "Escape": ["choose none", chooseNone],
+  j: ["next job", () => move(1)],
+  k: ["previous job", () => move(-1)],
+  Enter: ["open it"], // as on every link: the row's has the focus
+  x: [
+    "choose it",
+    () => {
+      const job = shown.find((one) => one.id === current);
+      if (job) choose(job, !chosen.has(job.id));
+    },
+  ],
+  Escape: ["choose none", chooseNone],
 });
 
 // --- as it happens ----------------------------------------------------------------------------------------------------
@@ -282,11 +362,15 @@ listen(({ kind, job, data }) => {
     for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });
   }
 });
-watchDevices((found) => {
-  devices = found;
-  showStrip(devices);
-  for (const job of shown) if (["running", "queued"].includes(job.state)) updateRow($(`#rows tr[data-key="${job.id}"]`), job);
-}, () => {}); // the list says so
+watchDevices(
+  (found) => {
+    devices = found;
+    showStrip(devices);
+    for (const job of shown)
+      if (["running", "queued"].includes(job.state)) updateRow($(`#rows tr[data-key="${job.id}"]`), job);
+  },
+  () => {},
+); // the list says so
 readUrl();
 // Which jobs there are, and which the filters let through; the rows themselves change with the events above.
 follow(load, (event) => ["submitted", "state"].includes(event.kind), 1500);

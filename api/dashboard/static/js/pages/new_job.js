@@ -7,7 +7,25 @@ import { figure, plural, size } from "../shared/format.js";
 import { leverList } from "../new_job/levers.js";
 
 const DRAFT = `new-job${location.search}`;
-const FIELDS = ["dataset", "model", "steps", "batch", "rate", "evaluations", "size", "checkpoint", "priority", "name", "min-batch", "min-size", "min-backbone", "max-attempts", "notes", "min-memory", "config"];
+const FIELDS = [
+  "dataset",
+  "model",
+  "steps",
+  "batch",
+  "rate",
+  "evaluations",
+  "size",
+  "checkpoint",
+  "priority",
+  "name",
+  "min-batch",
+  "min-size",
+  "min-backbone",
+  "max-attempts",
+  "notes",
+  "min-memory",
+  "config",
+];
 const CHECKS = ["wait", "as-asked", "wait-device"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
@@ -25,7 +43,12 @@ async function start() {
   const clone = wishes.get("clone");
   try {
     const [me, sets, found, weights, former] = await Promise.all([
-      whoami(), get("/v1/datasets"), get("/v1/models"), get("/v1/checkpoints"), clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null]);
+      whoami(),
+      get("/v1/datasets"),
+      get("/v1/models"),
+      get("/v1/checkpoints"),
+      clone ? get(`/v1/jobs/${encodeURIComponent(clone)}/request`) : null,
+    ]);
     if (!maySubmit(me)) {
       refuse(me);
       return;
@@ -33,18 +56,42 @@ async function start() {
     $("#priority").max = me.scopes.includes("admin") ? 100 : 0;
     models = new Map(found.items.map((model) => [model.name, model]));
     datasets = new Map(sets.items.map((one) => [one.name, one]));
-    put($("#dataset"), sets.items.map((one) => h("option", { value: one.name, disabled: Boolean(one.problem) }, `${one.name} (${plural(one.images, "image")}${one.problem ? `; ${one.problem}` : ""})`)));
+    put(
+      $("#dataset"),
+      sets.items.map((one) =>
+        h(
+          "option",
+          { value: one.name, disabled: Boolean(one.problem) },
+          `${one.name} (${plural(one.images, "image")}${one.problem ? `; ${one.problem}` : ""})`,
+        ),
+      ),
+    );
     const families = Map.groupBy(found.items, (model) => model.family);
-    put($("#model"), [...families].map(([family, members]) => h("optgroup", { label: family.replaceAll("_", " ") }, members.map((model) => h("option", { value: model.name }, model.name)))));
+    put(
+      $("#model"),
+      [...families].map(([family, members]) =>
+        h(
+          "optgroup",
+          { label: family.replaceAll("_", " ") },
+          members.map((model) => h("option", { value: model.name }, model.name)),
+        ),
+      ),
+    );
     checkpoints = weights.items;
-    put($("#checkpoint"), h("option", { value: "" }), h("option", { value: RANDOM, hidden: true }, "random weights"), checkpoints.map((one) => h("option", { value: one.name }, one.name)));
+    put(
+      $("#checkpoint"),
+      h("option", { value: "" }),
+      h("option", { value: RANDOM, hidden: true }, "random weights"),
+      checkpoints.map((one) => h("option", { value: one.name }, one.name)),
+    );
     if (!sets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
     if (former) {
       say($("#title"), `New job, from #${clone}`);
       if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
       fillFrom(former);
       isRandomChosen = isRandom();
-    } else fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") ?? firstDataset(wishes.get("model")) });
+    } else
+      fillFrom({ model: wishes.get("model"), dataset: wishes.get("dataset") ?? firstDataset(wishes.get("model")) });
     if (!former) chooseStart();
     restore();
     isFilled = true;
@@ -55,8 +102,19 @@ async function start() {
 }
 
 function refuse({ role }) {
-  const why = role === "viewer" ? "Viewers can only read. Ask an admin to make you a member." : "You are logged in with a read-only token.";
-  $(".new-job").replaceWith(h("div", { class: "card empty" }, h("h2", {}, "You cannot submit jobs"), h("p", {}, why), h("a", { class: "button", href: "/" }, "All jobs")));
+  const why =
+    role === "viewer"
+      ? "Viewers can only read. Ask an admin to make you a member."
+      : "You are logged in with a read-only token.";
+  $(".new-job").replaceWith(
+    h(
+      "div",
+      { class: "card empty" },
+      h("h2", {}, "You cannot submit jobs"),
+      h("p", {}, why),
+      h("a", { class: "button", href: "/" }, "All jobs"),
+    ),
+  );
 }
 
 function problem(text) {
@@ -66,11 +124,26 @@ function problem(text) {
 
 /** `asked`: a request, as it is sent; what it leaves out stays empty, which is the model's own setting. */
 function fillFrom(asked) {
-  const { train = {}, policy = {}, device = {} } = Object.fromEntries(Object.entries(asked).filter(([, one]) => one !== null));
+  const {
+    train = {},
+    policy = {},
+    device = {},
+  } = Object.fromEntries(Object.entries(asked).filter(([, one]) => one !== null));
   const values = {
-    dataset: asked.dataset, name: asked.name, notes: asked.notes, checkpoint: asked.pipeline_config && asked.checkpoint === null ? RANDOM : asked.checkpoint, config: asked.pipeline_config, priority: asked.priority,
-    steps: train.steps, batch: train.batch_size, rate: train.learning_rate, evaluations: train.evaluations, "min-batch": policy.min_batch_size, "min-size": policy.min_image_size,
-    "max-attempts": policy.max_attempts, "min-memory": device.min_memory_mb,
+    dataset: asked.dataset,
+    name: asked.name,
+    notes: asked.notes,
+    checkpoint: asked.pipeline_config && asked.checkpoint === null ? RANDOM : asked.checkpoint,
+    config: asked.pipeline_config,
+    priority: asked.priority,
+    steps: train.steps,
+    batch: train.batch_size,
+    rate: train.learning_rate,
+    evaluations: train.evaluations,
+    "min-batch": policy.min_batch_size,
+    "min-size": policy.min_image_size,
+    "max-attempts": policy.max_attempts,
+    "min-memory": device.min_memory_mb,
   };
   for (const [id, one] of Object.entries(values)) if (one !== undefined && one !== null) choose(id, String(one));
   chosen = asked.model ?? $("#model").options[0]?.value ?? "";
@@ -87,7 +160,8 @@ function fillFrom(asked) {
 /** Also what the list does not have, such as a checkpoint that is gone: the service says what is wrong with it. */
 function choose(id, text) {
   const field = $(`#${id}`);
-  if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === text)) field.append(h("option", { value: text }, text));
+  if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === text))
+    field.append(h("option", { value: text }, text));
   field.value = text;
 }
 
@@ -105,7 +179,9 @@ let ofConfig = null; // {text, model, image_size}: what the service read from th
 function modelOfForm() {
   const text = value("config");
   if (!text) return { model: models.get(chosen) ?? null, imageSize: models.get(chosen)?.image_size ?? null };
-  return ofConfig?.text === text ? { model: models.get(ofConfig.model) ?? null, imageSize: ofConfig.image_size } : { model: null, imageSize: null };
+  return ofConfig?.text === text
+    ? { model: models.get(ofConfig.model) ?? null, imageSize: ofConfig.image_size }
+    : { model: null, imageSize: null };
 }
 
 /** Fields and choices follow the dataset and the model. `isOther`: choices that the model does not have are given up. */
@@ -114,10 +190,21 @@ function showModel(isOther = false) {
   const { model, imageSize } = modelOfForm();
   showModelField(isConfig, model);
   const source = isConfig ? "as in pipeline.config" : "the model's own";
-  keepChoice("size", [h("option", { value: "" }, imageSize ? `${size(imageSize)} (${source})` : source), ...(model?.image_sizes ?? []).map((pair) => h("option", { value: pair.join("x") }, size(pair)))], isOther);
+  keepChoice(
+    "size",
+    [
+      h("option", { value: "" }, imageSize ? `${size(imageSize)} (${source})` : source),
+      ...(model?.image_sizes ?? []).map((pair) => h("option", { value: pair.join("x") }, size(pair))),
+    ],
+    isOther,
+  );
   const backbones = [];
   for (let one = model; one; one = models.get(one.smaller)) backbones.push(one.backbone);
-  keepChoice("min-backbone", [h("option", { value: "" }, "any"), ...[...new Set(backbones)].map((name) => h("option", { value: name }, name))], isOther);
+  keepChoice(
+    "min-backbone",
+    [h("option", { value: "" }, "any"), ...[...new Set(backbones)].map((name) => h("option", { value: name }, name))],
+    isOther,
+  );
   showStart();
 }
 
@@ -147,7 +234,8 @@ let isRandomChosen = false;
 /** A checkpoint that fits the model is chosen without asking; random weights that somebody chose stay. */
 function chooseStart() {
   const names = fitting();
-  if (!value("config") && !isRandomChosen && !names.includes(value("checkpoint"))) $("#checkpoint").value = names[0] ?? "";
+  if (!value("config") && !isRandomChosen && !names.includes(value("checkpoint")))
+    $("#checkpoint").value = names[0] ?? "";
   showStart();
 }
 
@@ -159,7 +247,12 @@ function showStart() {
   random.hidden = random.disabled = !isConfig;
   if (!isConfig && value("checkpoint") === RANDOM) $("#checkpoint").value = "";
   const none = isConfig || fitting().length ? "" : "No registered checkpoint fits this model. ";
-  say($("#checkpoint-hint"), !isRandom() ? "" : `${none}Training from random weights needs far more images and steps than fine-tuning a checkpoint.`);
+  say(
+    $("#checkpoint-hint"),
+    !isRandom()
+      ? ""
+      : `${none}Training from random weights needs far more images and steps than fine-tuning a checkpoint.`,
+  );
 }
 
 /** Empty fields show what the service takes for them. `asked`: the plan that `body` asks for. */
@@ -173,26 +266,56 @@ function understood(body, asked) {
   $("#batch").placeholder = asked.batch_size;
   $("#rate").placeholder = figure(asked.learning_rate);
   const images = datasets.get(body.dataset)?.images;
-  say($("#steps-hint"), images ? `${plural(Math.max(1, Math.round((asked.steps * asked.batch_size) / images)), "epoch")} of ${plural(images, "image")}` : "");
+  say(
+    $("#steps-hint"),
+    images
+      ? `${plural(Math.max(1, Math.round((asked.steps * asked.batch_size) / images)), "epoch")} of ${plural(images, "image")}`
+      : "",
+  );
 }
 
 // --- the request ------------------------------------------------------------------------------------------------------
-const given = (object) => Object.fromEntries(Object.entries(object).filter(([, one]) => one !== undefined && one !== "" && one !== null));
+const given = (object) =>
+  Object.fromEntries(Object.entries(object).filter(([, one]) => one !== undefined && one !== "" && one !== null));
 
 function request() {
   const config = value("config");
-  const train = given({ steps: number("steps"), batch_size: number("batch"), learning_rate: number("rate"), evaluations: number("evaluations") });
-  const policy = given({
-    levers: levers.chosen(), min_batch_size: number("min-batch"), min_image_size: number("min-size"), min_backbone: value("min-backbone"), max_attempts: number("max-attempts"),
-    prefer: $("#wait").checked ? "wait" : undefined, plan_ahead: $("#as-asked").checked ? false : undefined,
+  const train = given({
+    steps: number("steps"),
+    batch_size: number("batch"),
+    learning_rate: number("rate"),
+    evaluations: number("evaluations"),
   });
-  const device = given({ min_memory_mb: number("min-memory") || undefined, wait: $("#wait-device").checked || undefined });
+  const policy = given({
+    levers: levers.chosen(),
+    min_batch_size: number("min-batch"),
+    min_image_size: number("min-size"),
+    min_backbone: value("min-backbone"),
+    max_attempts: number("max-attempts"),
+    prefer: $("#wait").checked ? "wait" : undefined,
+    plan_ahead: $("#as-asked").checked ? false : undefined,
+  });
+  const device = given({
+    min_memory_mb: number("min-memory") || undefined,
+    wait: $("#wait-device").checked || undefined,
+  });
   const isNone = value("checkpoint") === RANDOM; // null, which is not the same as nothing
-  return { ...(isNone ? { checkpoint: null } : {}), ...given({
-    name: value("name"), dataset: value("dataset"), model: config ? undefined : chosen, notes: value("notes"),
-    image_size: value("size") ? value("size").split("x").map(Number) : undefined, checkpoint: isNone ? undefined : value("checkpoint"), pipeline_config: config,
-    priority: number("priority"), train: Object.keys(train).length ? train : undefined, policy, device: Object.keys(device).length ? device : undefined,
-  }) };
+  return {
+    ...(isNone ? { checkpoint: null } : {}),
+    ...given({
+      name: value("name"),
+      dataset: value("dataset"),
+      model: config ? undefined : chosen,
+      notes: value("notes"),
+      image_size: value("size") ? value("size").split("x").map(Number) : undefined,
+      checkpoint: isNone ? undefined : value("checkpoint"),
+      pipeline_config: config,
+      priority: number("priority"),
+      train: Object.keys(train).length ? train : undefined,
+      policy,
+      device: Object.keys(device).length ? device : undefined,
+    }),
+  };
 }
 
 const isOf = (name) => (error) => (error.field ?? "") === name || (error.field ?? "").startsWith(`${name}.`);
@@ -202,7 +325,7 @@ function showErrors(errors) {
     const mine = errors.filter(isOf(field.dataset.field));
     const id = `${field.dataset.field.replaceAll(".", "-")}-error`;
     let place = $(".error", field);
-    if (!place && mine.length) field.append(place = h("p", { class: "error", id }));
+    if (!place && mine.length) field.append((place = h("p", { class: "error", id })));
     if (place) say(place, mine.map((error) => error.message).join("; "));
     for (const control of $$("input, select, textarea", field)) {
       control.toggleAttribute("aria-invalid", mine.length > 0);
@@ -243,7 +366,8 @@ async function estimate() {
   } catch (error) {
     if (error.name === "AbortError") return;
     showErrors(faults(error));
-    if (!$(".verdict", place)) put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Correct the marked fields first."));
+    if (!$(".verdict", place))
+      put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Correct the marked fields first."));
     place.dataset.old = "";
   } finally {
     if (!signal.aborted) place.removeAttribute("aria-busy");
@@ -253,7 +377,12 @@ async function estimate() {
 // --- the draft, which survives a reload -----------------------------------------------------------------------------------
 function keep() {
   if (!isFilled) return; // its lists are still empty: a draft of that would choose nothing
-  const draft = { fields: { ...Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), model: chosen }, checks: CHECKS.filter((id) => $(`#${id}`).checked), levers: levers.all(), isRandomChosen };
+  const draft = {
+    fields: { ...Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), model: chosen },
+    checks: CHECKS.filter((id) => $(`#${id}`).checked),
+    levers: levers.all(),
+    isRandomChosen,
+  };
   sessionStorage.setItem(DRAFT, JSON.stringify(draft));
 }
 function restore() {
@@ -297,7 +426,9 @@ form.addEventListener("submit", async (event) => {
   button.disabled = true;
   try {
     const body = request();
-    const job = await post("/v1/jobs", body, { headers: { "Idempotency-Key": `${key}-${hash(JSON.stringify(body))}` } });
+    const job = await post("/v1/jobs", body, {
+      headers: { "Idempotency-Key": `${key}-${hash(JSON.stringify(body))}` },
+    });
     sessionStorage.removeItem(DRAFT);
     location.assign(`/jobs/${job.id}`);
   } catch (error) {
@@ -315,11 +446,14 @@ function hash(text) {
 
 $("#curl").addEventListener("click", () => {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-  copy(`curl -sS ${quoted(`${location.origin}/v1/jobs`)} \\
+  copy(
+    `curl -sS ${quoted(`${location.origin}/v1/jobs`)} \\
   -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
   -H 'Content-Type: application/json' \\
   -d ${quoted(JSON.stringify(request()))}
-`, "Copied. It takes your token from TOKEN.");
+`,
+    "Copied. It takes your token from TOKEN.",
+  );
 });
 
 start();

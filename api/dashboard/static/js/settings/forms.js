@@ -2,24 +2,71 @@
 import { copy } from "../shared/clipboard.js";
 import { h } from "../shared/dom.js";
 
-export const field = (label, control, hint) => h("div", { class: "field" }, h("label", { for: control.id }, label), control, hint ? h("span", { class: "hint" }, hint) : null);
-export const choice = (id, values, chosen) => h("select", { id }, Object.entries(values).map(([value, words]) => h("option", { value, selected: value === chosen }, words)));
+export const field = (label, control, hint) =>
+  h(
+    "div",
+    { class: "field" },
+    h("label", { for: control.id }, label),
+    control,
+    hint ? h("span", { class: "hint" }, hint) : null,
+  );
+export const choice = (id, values, chosen) =>
+  h(
+    "select",
+    { id },
+    Object.entries(values).map(([value, words]) => h("option", { value, selected: value === chosen }, words)),
+  );
 
 /** heads: {"Name": class}; rows are lists of cells, the last one for what can be done. */
 export function table(label, heads, rows) {
   const names = Object.keys(heads);
-  return h("div", { class: "table-wrap" }, h("table", { class: "stacks" }, h("caption", { class: "visually-hidden" }, label),
-    h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col", class: heads[name] }, name || h("span", { class: "visually-hidden" }, "Actions"))))),
-    h("tbody", {}, rows.map((cells) => line(heads, cells)))));
+  return h(
+    "div",
+    { class: "table-wrap" },
+    h(
+      "table",
+      { class: "stacks" },
+      h("caption", { class: "visually-hidden" }, label),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          names.map((name) =>
+            h("th", { scope: "col", class: heads[name] }, name || h("span", { class: "visually-hidden" }, "Actions")),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map((cells) => line(heads, cells)),
+      ),
+    ),
+  );
 }
-export const line = (heads, cells) => h("tr", {}, Object.entries(heads).map(([name, kind], index) => h("td", { "data-label": name, class: kind }, h("span", {}, cells[index]))));
+export const line = (heads, cells) =>
+  h(
+    "tr",
+    {},
+    Object.entries(heads).map(([name, kind], index) =>
+      h("td", { "data-label": name, class: kind }, h("span", {}, cells[index])),
+    ),
+  );
 
 /** A dialog with these fields; `work(form)` sends them, what it throws is shown, and it closes when that is done. */
 export function ask(title, fields, action, work) {
   const error = h("p", { class: "error", role: "alert" });
   const button = h("button", { class: "primary" }, action);
-  const form = h("form", { novalidate: true }, h("h2", {}, title), fields, error,
-    h("menu", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button));
+  const form = h(
+    "form",
+    { novalidate: true },
+    h("h2", {}, title),
+    fields,
+    error,
+    h("menu", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button),
+  );
   const dialog = open(title, form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -29,7 +76,9 @@ export function ask(title, fields, action, work) {
       await work(form);
       dialog.close();
     } catch (problem) {
-      error.textContent = problem.errors?.length ? problem.errors.map((one) => `${one.field}: ${one.message}`).join("; ") : problem.message;
+      error.textContent = problem.errors?.length
+        ? problem.errors.map((one) => `${one.field}: ${one.message}`).join("; ")
+        : problem.message;
     } finally {
       button.disabled = false;
     }
@@ -38,8 +87,22 @@ export function ask(title, fields, action, work) {
 
 /** Shown once: a secret that is kept nowhere. */
 export function secret(title, text) {
-  open(title, h("h2", {}, title), h("p", {}, "It is shown only this once. Copy it now."), h("pre", { class: "mono" }, text),
-    h("form", { method: "dialog" }, h("menu", {}, h("button", { type: "button", onclick: () => copy(text) }, "Copy"), h("button", { class: "primary" }, "Done"))));
+  open(
+    title,
+    h("h2", {}, title),
+    h("p", {}, "It is shown only this once. Copy it now."),
+    h("pre", { class: "mono" }, text),
+    h(
+      "form",
+      { method: "dialog" },
+      h(
+        "menu",
+        {},
+        h("button", { type: "button", onclick: () => copy(text) }, "Copy"),
+        h("button", { class: "primary" }, "Done"),
+      ),
+    ),
+  );
 }
 
 export function open(title, ...children) {

@@ -37,7 +37,12 @@ async function ask(method, path, body, { signal, headers = {} } = {}) {
   if (isChange && csrf) sent["X-CSRF-Token"] = csrf;
   let answer;
   try {
-    answer = await fetch(path, { method, signal, headers: sent, body: body === undefined ? undefined : JSON.stringify(body) });
+    answer = await fetch(path, {
+      method,
+      signal,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, { detail: "the service cannot be reached: is it running, and is the network there?" });
@@ -67,8 +72,9 @@ export function query(values) {
 
 function once(make) {
   let promise = null;
-  return () => (promise ??= make().catch((error) => {
-    promise = null;
-    throw error;
-  }));
+  return () =>
+    (promise ??= make().catch((error) => {
+      promise = null;
+      throw error;
+    }));
 }

@@ -15,8 +15,26 @@ export function listen(listener) {
 }
 
 const KINDS = [
-  "hello", "reset", "submitted", "edited", "planned", "stop_requested", "state", "phase", "probe", "progress", "checkpoint",
-  "eval", "image", "warning", "outcome", "ended", "replanned", "queue", "device", "job",
+  "hello",
+  "reset",
+  "submitted",
+  "edited",
+  "planned",
+  "stop_requested",
+  "state",
+  "phase",
+  "probe",
+  "progress",
+  "checkpoint",
+  "eval",
+  "image",
+  "warning",
+  "outcome",
+  "ended",
+  "replanned",
+  "queue",
+  "device",
+  "job",
 ];
 
 function open() {
@@ -54,7 +72,10 @@ function reconnect(seconds = 5) {
 
 const STATES = {
   live: ["live", "This page updates as things happen"],
-  lost: ["reconnecting", "The service does not answer. This page may be out of date; it catches up when the service is back"],
+  lost: [
+    "reconnecting",
+    "The service does not answer. This page may be out of date; it catches up when the service is back",
+  ],
   offline: ["offline", "This computer is offline. This page may be out of date"],
 };
 function show(state, seconds = 0) {

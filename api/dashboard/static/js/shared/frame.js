@@ -28,10 +28,16 @@ export async function doing(button, work) {
 /** Asks before something that cannot be taken back; resolves to whether it is to be done. */
 export function confirmed(question, action) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { class: "narrow", "aria-label": action },
+    const dialog = h(
+      "dialog",
+      { class: "narrow", "aria-label": action },
       h("p", {}, question),
-      h("form", { method: "dialog" },
-        h("menu", {}, h("button", { value: "" }, "Keep"), h("button", { value: "yes", class: "danger" }, action))));
+      h(
+        "form",
+        { method: "dialog" },
+        h("menu", {}, h("button", { value: "" }, "Keep"), h("button", { value: "yes", class: "danger" }, action)),
+      ),
+    );
     dialog.addEventListener("close", () => {
       resolve(dialog.returnValue === "yes");
       dialog.remove();
@@ -62,19 +68,23 @@ function showTheme() {
 showTheme();
 
 const menu = $("#me");
-whoami().then((me) => {
-  $(".name", menu).textContent = me.user;
-  $(".avatar", menu).textContent = me.user[0];
-  $("#role").textContent = `${me.user}, ${me.role}`;
-  for (const link of $$(".bar a[href='/jobs/new']")) link.hidden = !maySubmit(me);
-  if (!maySubmit(me)) delete keys.n;
-  const leave = $("#leave");
-  leave.hidden = !me.csrf;
-  leave.addEventListener("click", () => doing(leave, async () => {
-    await remove("/v1/session");
-    location.assign("/login");
-  }));
-}).catch((error) => toast(error.message, "bad"));
+whoami()
+  .then((me) => {
+    $(".name", menu).textContent = me.user;
+    $(".avatar", menu).textContent = me.user[0];
+    $("#role").textContent = `${me.user}, ${me.role}`;
+    for (const link of $$(".bar a[href='/jobs/new']")) link.hidden = !maySubmit(me);
+    if (!maySubmit(me)) delete keys.n;
+    const leave = $("#leave");
+    leave.hidden = !me.csrf;
+    leave.addEventListener("click", () =>
+      doing(leave, async () => {
+        await remove("/v1/session");
+        location.assign("/login");
+      }),
+    );
+  })
+  .catch((error) => toast(error.message, "bad"));
 addEventListener("click", (event) => {
   if (!menu.contains(event.target)) menu.open = false;
 });
@@ -97,7 +107,7 @@ const keys = {
   "g t": ["go to datasets", () => location.assign("/datasets")],
   "g m": ["go to models", () => location.assign("/models")],
   "g s": ["go to settings", () => location.assign("/settings")],
-  "n": ["new job", () => location.assign("/jobs/new")],
+  n: ["new job", () => location.assign("/jobs/new")],
   "?": ["this list", showKeys],
 };
 export function onKeys(more) {
@@ -109,7 +119,12 @@ $("#keys").addEventListener("click", () => {
 });
 let first = "";
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [contenteditable], dialog")) {
+  if (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    event.target.closest("input, textarea, select, [contenteditable], dialog")
+  ) {
     if (event.key === "Escape" && event.target.matches("[data-search]")) event.target.blur();
     return;
   }
@@ -121,11 +136,24 @@ addEventListener("keydown", (event) => {
   }
 });
 function showKeys() {
-  const dialog = h("dialog", { class: "narrow", "aria-label": "Keys" },
+  const dialog = h(
+    "dialog",
+    { class: "narrow", "aria-label": "Keys" },
     h("h2", {}, "Keys"),
-    h("dl", { class: "facts" }, Object.entries(keys).map(([key, [what]]) => [
-      h("dt", {}, key.split(" ").map((one) => h("kbd", {}, one))), h("dd", {}, what)])),
-    h("form", { method: "dialog" }, h("menu", {}, h("button", {}, "Close"))));
+    h(
+      "dl",
+      { class: "facts" },
+      Object.entries(keys).map(([key, [what]]) => [
+        h(
+          "dt",
+          {},
+          key.split(" ").map((one) => h("kbd", {}, one)),
+        ),
+        h("dd", {}, what),
+      ]),
+    ),
+    h("form", { method: "dialog" }, h("menu", {}, h("button", {}, "Close"))),
+  );
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -4,21 +4,54 @@ import { plural } from "./format.js";
 import { arrow } from "./plan.js";
 
 const GROUPS = {
-  memory: "To fit the memory", request: "Your request", checkpoint: "Starting weights", dataset: "The dataset", evaluation: "Evaluation",
-  input: "Input pipeline", files: "Files", unused: "Without effect", unexplained: "Unexplained",
+  memory: "To fit the memory",
+  request: "Your request",
+  checkpoint: "Starting weights",
+  dataset: "The dataset",
+  evaluation: "Evaluation",
+  input: "Input pipeline",
+  files: "Files",
+  unused: "Without effect",
+  unexplained: "Unexplained",
 };
 const FOLDED = new Set(["dataset", "evaluation", "input", "files", "unused"]); // always ours, and long
 
 /** `changes`: as the API has them, in its order. */
 export function submittedBlocks(changes) {
   if (!changes.length) return h("p", { class: "muted" }, "It is run as it was sent.");
-  return h("div", { class: "submitted-blocks" }, [...Map.groupBy(changes, (change) => change.group ?? "unexplained")].map(([group, members]) =>
-    h("details", { class: "submitted-block", open: !FOLDED.has(group) },
-      h("summary", {}, h("strong", {}, GROUPS[group] ?? group), h("span", { class: "muted" }, ` ${plural(members.length, "field")}`)),
-      [...Map.groupBy(members, (change) => change.reason)].map(([reason, fields]) => [h("p", { class: "diff-words" }, `${reason[0].toUpperCase()}${reason.slice(1)}.`), list(fields)]))));
+  return h(
+    "div",
+    { class: "submitted-blocks" },
+    [...Map.groupBy(changes, (change) => change.group ?? "unexplained")].map(([group, members]) =>
+      h(
+        "details",
+        { class: "submitted-block", open: !FOLDED.has(group) },
+        h(
+          "summary",
+          {},
+          h("strong", {}, GROUPS[group] ?? group),
+          h("span", { class: "muted" }, ` ${plural(members.length, "field")}`),
+        ),
+        [...Map.groupBy(members, (change) => change.reason)].map(([reason, fields]) => [
+          h("p", { class: "diff-words" }, `${reason[0].toUpperCase()}${reason.slice(1)}.`),
+          list(fields),
+        ]),
+      ),
+    ),
+  );
 }
 
 function list(fields) {
-  return h("dl", { class: "diff-fields" }, fields.map((one) => h("div", {}, h("dt", {}, one.field),
-    h("dd", {}, one.group === "unused" ? one.before : arrow(one.before ?? "not set", one.after ?? "not set")))));
+  return h(
+    "dl",
+    { class: "diff-fields" },
+    fields.map((one) =>
+      h(
+        "div",
+        {},
+        h("dt", {}, one.field),
+        h("dd", {}, one.group === "unused" ? one.before : arrow(one.before ?? "not set", one.after ?? "not set")),
+      ),
+    ),
+  );
 }

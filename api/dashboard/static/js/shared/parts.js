@@ -8,7 +8,8 @@ export const dot = (text, kind = text) => h("span", { class: `dot ${kind}` }, te
 /** Short, and apart from its neighbours: cards of a host often have the same name. */
 export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slot"} ${index}`;
 /** The same of one that is known by its id, `host/gpu-1`, such as an attempt's. */
-export const labelOf = ({ id }) => id.replace(/^.*\/(gpu|cpu)-(\d+)$/, (_, kind, index) => deviceLabel({ kind, index }));
+export const labelOf = ({ id }) =>
+  id.replace(/^.*\/(gpu|cpu)-(\d+)$/, (_, kind, index) => deviceLabel({ kind, index }));
 
 /** free, in use, quarantined, used by others, away: in words and a colour. */
 export function stateOf(device) {
@@ -19,7 +20,8 @@ export function stateOf(device) {
 }
 
 /** A card that the driver does not answer for is told of as one without free memory, and nobody knows who has it. */
-export const isUnknown = ({ problem, free_bytes, job, processes }) => Boolean(problem) && !free_bytes && !job && !processes.length;
+export const isUnknown = ({ problem, free_bytes, job, processes }) =>
+  Boolean(problem) && !free_bytes && !job && !processes.length;
 
 /** Whose memory of a device is whose; what its job is predicted to need, and the most it has needed so far. */
 export function deviceMemory(device) {
@@ -28,7 +30,14 @@ export function deviceMemory(device) {
   const marks = [];
   if (job?.predicted) marks.push({ kind: "predicted", bytes: others_bytes + job.predicted.bytes });
   if (job?.peak_bytes) marks.push({ kind: "peak", bytes: others_bytes + job.peak_bytes });
-  return memory(total_bytes, [{ kind: "others", bytes: others_bytes, words: "others" }, { kind: "ours", bytes: ours_bytes, words: "ours" }], marks);
+  return memory(
+    total_bytes,
+    [
+      { kind: "others", bytes: others_bytes, words: "others" },
+      { kind: "ours", bytes: ours_bytes, words: "ours" },
+    ],
+    marks,
+  );
 }
 
 /** Memory of `total`: `parts` are [{bytes, kind: ours|others}] side by side, marks are lines. The words beside it say the same. */
@@ -41,14 +50,29 @@ function memory(total, parts, marks = []) {
     from += part.bytes;
     return bar;
   });
-  const lines = marks.map((mark) => svg("line", { class: mark.kind, x1: at(mark.bytes), x2: at(mark.bytes), y1: 0, y2: "100%" }));
+  const lines = marks.map((mark) =>
+    svg("line", { class: mark.kind, x1: at(mark.bytes), x2: at(mark.bytes), y1: 0, y2: "100%" }),
+  );
   const words = parts.map((part) => `${part.words ?? part.kind} ${bytes(part.bytes)}`).join(", ") || "unknown";
-  return svg("svg", { class: "meter", role: "img", "aria-label": `${words} of ${bytes(total)}`, preserveAspectRatio: "none" }, bars, lines);
+  return svg(
+    "svg",
+    { class: "meter", role: "img", "aria-label": `${words} of ${bytes(total)}`, preserveAspectRatio: "none" },
+    bars,
+    lines,
+  );
 }
 
 const WORDS = {
-  completed: "completed", interrupted: "interrupted", too_large: "too large for the device", neighbour: "memory held by another process",
-  fragmentation: "memory fragmented", leak: "memory leak", spike: "one batch needed more memory", host: "the host ran out of memory",
-  disk: "the disk is full", bug: "an error", unknown_kill: "stopped unexpectedly (cause unknown)",
+  completed: "completed",
+  interrupted: "interrupted",
+  too_large: "too large for the device",
+  neighbour: "memory held by another process",
+  fragmentation: "memory fragmented",
+  leak: "memory leak",
+  spike: "one batch needed more memory",
+  host: "the host ran out of memory",
+  disk: "the disk is full",
+  bug: "an error",
+  unknown_kill: "stopped unexpectedly (cause unknown)",
 };
 export const diagnosisWords = (diagnosis) => WORDS[diagnosis] ?? diagnosis ?? "";

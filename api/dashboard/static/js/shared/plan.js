@@ -18,23 +18,41 @@ const ALWAYS = ["model", "image_size", "batch_size", "precision", "proposals"];
 
 /** [{field, label, now, before}] of the settings in `shown`, and of all that differ; `before`: null where one does not. */
 export function settings(plan, former = null, shown = ALWAYS) {
-  return Object.entries(WORDS).map(([field, [label, words]]) => {
-    const [now, before] = [words(plan), former ? words(former) : null];
-    return { field, label, now, before: before === now ? null : before };
-  }).filter(({ field, now, before }) => {
-    if (field === "micro_batch") return inPieces(plan) ? shown === ALWAYS || before !== null : former !== null && inPieces(former);
-    return now && (before !== null || shown.includes(field));
-  });
+  return Object.entries(WORDS)
+    .map(([field, [label, words]]) => {
+      const [now, before] = [words(plan), former ? words(former) : null];
+      return { field, label, now, before: before === now ? null : before };
+    })
+    .filter(({ field, now, before }) => {
+      if (field === "micro_batch")
+        return inPieces(plan) ? shown === ALWAYS || before !== null : former !== null && inPieces(former);
+      return now && (before !== null || shown.includes(field));
+    });
 }
 
 /** One pill for each setting; what differs shows both. */
 export function planPills(plan, former = null, shown = ALWAYS) {
-  return h("span", { class: "plan" }, settings(plan, former, shown).map(({ label, now, before }) =>
-    h("span", { class: before === null ? "setting" : "setting changed" },
-      label ? h("span", { class: "what" }, `${label} `) : null,
-      before === null ? null : [h("del", {}, before), h("span", { class: "to" }, " → ")],
-      before === null ? now : h("ins", {}, now))));
+  return h(
+    "span",
+    { class: "plan" },
+    settings(plan, former, shown).map(({ label, now, before }) =>
+      h(
+        "span",
+        { class: before === null ? "setting" : "setting changed" },
+        label ? h("span", { class: "what" }, `${label} `) : null,
+        before === null ? null : [h("del", {}, before), h("span", { class: "to" }, " → ")],
+        before === null ? now : h("ins", {}, now),
+      ),
+    ),
+  );
 }
 
 /** `before → after`, for a reader who hears it too. */
-export const arrow = (before, after) => h("span", { class: "from-to" }, h("del", {}, before ?? "–"), h("span", { class: "to" }, " → "), h("ins", {}, after ?? "–"));
+export const arrow = (before, after) =>
+  h(
+    "span",
+    { class: "from-to" },
+    h("del", {}, before ?? "–"),
+    h("span", { class: "to" }, " → "),
+    h("ins", {}, after ?? "–"),
+  );

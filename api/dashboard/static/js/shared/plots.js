@@ -15,17 +15,31 @@ export const GROUPS = [
 ];
 const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use" };
 const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " }; // of a two-stage model, which have losses of the same name
-export const metricWords = (name) => WORDS[name] ?? name.replace(/^Loss\/(?:(\w+)\/)?(.+?)(_loss)?$/, (_, stage, loss) => `${STAGES[stage] ?? ""}${loss}`).replace(/^DetectionBoxes_Precision\//, "").replace(/^DetectionMasks_Precision\//, "mask ").replaceAll("_", " ");
-export const grouped = (names) => GROUPS.map((group) => ({ ...group, names: names.filter((name) => GROUPS.find((one) => one.has(name))?.title === group.title) })).filter((group) => group.names.length);
+export const metricWords = (name) =>
+  WORDS[name] ??
+  name
+    .replace(/^Loss\/(?:(\w+)\/)?(.+?)(_loss)?$/, (_, stage, loss) => `${STAGES[stage] ?? ""}${loss}`)
+    .replace(/^DetectionBoxes_Precision\//, "")
+    .replace(/^DetectionMasks_Precision\//, "mask ")
+    .replaceAll("_", " ");
+export const grouped = (names) =>
+  GROUPS.map((group) => ({
+    ...group,
+    names: names.filter((name) => GROUPS.find((one) => one.has(name))?.title === group.title),
+  })).filter((group) => group.names.length);
 
 let loading = null;
 export function plotly(address) {
   loading ??= new Promise((resolve, reject) => {
-    const script = h("script", { src: address, onload: () => resolve(window.Plotly), onerror: () => {
-      loading = null;
-      script.remove();
-      reject(new Error("the chart library could not be loaded"));
-    } });
+    const script = h("script", {
+      src: address,
+      onload: () => resolve(window.Plotly),
+      onerror: () => {
+        loading = null;
+        script.remove();
+        reject(new Error("the chart library could not be loaded"));
+      },
+    });
     document.head.append(script);
   });
   return loading;
@@ -50,29 +64,78 @@ export function traces(series, number, name, { scale = 1, ...more } = {}) {
     const group = { legendgroup: name, type: "scatter", ...more };
     const [low, high, mean] = [scaled(part.min), scaled(part.max), scaled(part.mean)];
     const spread = low.some((value, at) => value !== high[at]);
-    const band = { x: [...part.steps, ...part.steps.toReversed()], y: [...high, ...low.toReversed()], fill: "toself", fillcolor: faint(line), line: { width: 0 }, mode: "lines", hoverinfo: "skip", ...group, showlegend: false };
-    return [...(spread ? [band] : []), { x: part.steps, y: mean, name, mode: part.steps.length < 3 ? "lines+markers" : "lines", line: { color: line, width: 1.75 }, ...group, showlegend: index === 0 }];
+    const band = {
+      x: [...part.steps, ...part.steps.toReversed()],
+      y: [...high, ...low.toReversed()],
+      fill: "toself",
+      fillcolor: faint(line),
+      line: { width: 0 },
+      mode: "lines",
+      hoverinfo: "skip",
+      ...group,
+      showlegend: false,
+    };
+    return [
+      ...(spread ? [band] : []),
+      {
+        x: part.steps,
+        y: mean,
+        name,
+        mode: part.steps.length < 3 ? "lines+markers" : "lines",
+        line: { color: line, width: 1.75 },
+        ...group,
+        showlegend: index === 0,
+      },
+    ];
   });
 }
 
 /** A bound over the steps of an attempt. */
 export const limitTrace = (from, to, value, isFirst) => ({
-  x: [from, to], y: [value, value], name: "limit", legendgroup: "limit", showlegend: isFirst, type: "scatter", mode: "lines", line: { color: token("--bad"), width: 1.5, dash: "dash" },
+  x: [from, to],
+  y: [value, value],
+  name: "limit",
+  legendgroup: "limit",
+  showlegend: isFirst,
+  type: "scatter",
+  mode: "lines",
+  line: { color: token("--bad"), width: 1.5, dash: "dash" },
 });
 
 /** Lines at the steps where attempts began: [{step, attempt, why}]. */
 function marks(starts, range, width) {
   const muted = token("--muted");
   return {
-    shapes: starts.map(({ step }) => ({ type: "line", x0: step, x1: step, yref: "paper", y0: 0, y1: 1, line: { dash: "dot", width: 1.25, color: muted } })),
-    annotations: labels(starts, range, width).map(({ text, left }) => ({ xref: "paper", x: left, y: 1, yref: "paper", text, showarrow: false, xanchor: "left", yanchor: "bottom", xshift: -2, font: { size: 10, color: muted } })),
+    shapes: starts.map(({ step }) => ({
+      type: "line",
+      x0: step,
+      x1: step,
+      yref: "paper",
+      y0: 0,
+      y1: 1,
+      line: { dash: "dot", width: 1.25, color: muted },
+    })),
+    annotations: labels(starts, range, width).map(({ text, left }) => ({
+      xref: "paper",
+      x: left,
+      y: 1,
+      yref: "paper",
+      text,
+      showarrow: false,
+      xanchor: "left",
+      yanchor: "bottom",
+      xshift: -2,
+      font: { size: 10, color: muted },
+    })),
   };
 }
 
 /** One label for attempts whose own would be printed over each other; none reaches over the edge. */
 function labels(starts, [from, to], width) {
   const found = [];
-  for (const start of starts.filter(({ step }) => step >= from && step <= to).toSorted((one, other) => one.step - other.step)) {
+  for (const start of starts
+    .filter(({ step }) => step >= from && step <= to)
+    .toSorted((one, other) => one.step - other.step)) {
     let label = labelOf([start]);
     while (found.length && found.at(-1).right > label.left) label = labelOf([...found.pop().starts, ...label.starts]);
     found.push(label);
@@ -96,11 +159,21 @@ function startWords(starts) {
 
 function layout({ data, zero, starts = [] }, range, width) {
   const [text, line, muted] = ["--text", "--line", "--muted"].map(token);
-  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: muted, size: 11 }, automargin: true };
+  const axis = {
+    gridcolor: line,
+    zerolinecolor: line,
+    linecolor: line,
+    tickfont: { color: muted, size: 11 },
+    automargin: true,
+  };
   return {
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: text, size: 12, family: "system-ui, sans-serif" },
-    margin: { l: SIDES_PX - 12, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 }, showlegend: false, // there is one of the page's own
-    hovermode: "x unified", hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: text, size: 12, family: "system-ui, sans-serif" },
+    margin: { l: SIDES_PX - 12, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 },
+    showlegend: false, // there is one of the page's own
+    hovermode: "x unified",
+    hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
     dragmode: isTouched() ? false : "zoom", // a finger scrolls the page
     ...marks(starts, range, width - SIDES_PX),
     xaxis: { ...axis, hoverformat: ",d", tickformat: "~s", range },
@@ -129,12 +202,26 @@ export class ChartGrid {
     this.address = address;
     this.onZoom = onZoom;
     this.cards = new Map();
-    this.resized = new ResizeObserver((entries) => entries.forEach(({ target }) => target.isConnected && target.clientWidth && target.data && window.Plotly.Plots.resize(target)));
+    this.resized = new ResizeObserver((entries) =>
+      entries.forEach(
+        ({ target }) => target.isConnected && target.clientWidth && target.data && window.Plotly.Plots.resize(target),
+      ),
+    );
   }
 
   /** Boxes of the size of charts while these are on their way. */
   skeleton(count) {
-    this.clear(...Array.from({ length: count }, () => h("div", { class: "card chart-card", "aria-hidden": "true" }, h("h2", { class: "skeleton" }, "…"), h("div", { class: "chart-names" }), h("div", { class: "chart skeleton" }))));
+    this.clear(
+      ...Array.from({ length: count }, () =>
+        h(
+          "div",
+          { class: "card chart-card", "aria-hidden": "true" },
+          h("h2", { class: "skeleton" }, "…"),
+          h("div", { class: "chart-names" }),
+          h("div", { class: "chart skeleton" }),
+        ),
+      ),
+    );
   }
 
   /** Whether a chart is drawn: in a range without a point it stays, and is empty, so that nothing moves under the pointer. */
@@ -159,19 +246,32 @@ export class ChartGrid {
     }
     for (const chart of charts) if (!this.cards.has(chart.title)) this.add(chart); // all of them, so that each knows its width
     const shared = range ?? stepsOf(charts);
-    await Promise.all(charts.map((chart) => {
-      const card = this.cards.get(chart.title);
-      const { plot, hidden } = card;
-      if (legend) this.showNames(chart, card, range !== null);
-      plot.setAttribute("aria-label", `Chart: ${chart.title}${lastOf(chart)}`);
-      return Plotly.react(plot, chart.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.legendgroup) })), layout(chart, shared, plot.clientWidth || 400), OPTIONS).then(() => this.listen(plot));
-    }));
+    await Promise.all(
+      charts.map((chart) => {
+        const card = this.cards.get(chart.title);
+        const { plot, hidden } = card;
+        if (legend) this.showNames(chart, card, range !== null);
+        plot.setAttribute("aria-label", `Chart: ${chart.title}${lastOf(chart)}`);
+        return Plotly.react(
+          plot,
+          chart.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.legendgroup) })),
+          layout(chart, shared, plot.clientWidth || 400),
+          OPTIONS,
+        ).then(() => this.listen(plot));
+      }),
+    );
   }
 
   add({ title, unit }) {
     const plot = h("div", { class: "chart", role: "img" });
     const names = h("div", { class: "chart-names" });
-    const card = h("section", { class: "card chart-card" }, h("h2", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null), names, plot);
+    const card = h(
+      "section",
+      { class: "card chart-card" },
+      h("h2", {}, title, unit ? h("span", { class: "muted" }, ` ${unit}`) : null),
+      names,
+      plot,
+    );
     this.root.append(card);
     this.cards.set(title, { card, plot, names, lines: [], hidden: new Set() });
     this.resized.observe(plot);
@@ -183,22 +283,42 @@ export class ChartGrid {
     const named = [...(isPart ? card.lines : []), ...chart.data.filter((one) => one.showlegend)];
     const lines = [...new Map(named.map((line) => [line.name, line])).values()];
     card.lines = lines;
-    keyed(place, lines.length > 1 ? lines : [], ({ name }) => name, ({ name }) => h("button", { type: "button", class: "quiet", onclick: (event) => {
-      if (!hidden.delete(name)) hidden.add(name);
-      event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(name)));
-      const { plot } = this.cards.get(chart.title);
-      window.Plotly.restyle(plot, { visible: plot.data.map((trace) => !hidden.has(trace.legendgroup)) });
-    } }, h("span", { class: "swatch" }), name), (button, { name, line }) => {
-      button.setAttribute("aria-pressed", String(!hidden.has(name)));
-      button.firstChild.style.borderTop = `2px ${line.dash ? "dashed" : "solid"} ${line.color}`;
-    });
+    keyed(
+      place,
+      lines.length > 1 ? lines : [],
+      ({ name }) => name,
+      ({ name }) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "quiet",
+            onclick: (event) => {
+              if (!hidden.delete(name)) hidden.add(name);
+              event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(name)));
+              const { plot } = this.cards.get(chart.title);
+              window.Plotly.restyle(plot, { visible: plot.data.map((trace) => !hidden.has(trace.legendgroup)) });
+            },
+          },
+          h("span", { class: "swatch" }),
+          name,
+        ),
+      (button, { name, line }) => {
+        button.setAttribute("aria-pressed", String(!hidden.has(name)));
+        button.firstChild.style.borderTop = `2px ${line.dash ? "dashed" : "solid"} ${line.color}`;
+      },
+    );
   }
 
   listen(plot) {
     if (plot.listens) return;
     plot.listens = true;
     plot.on("plotly_relayout", (change) => {
-      if (change["xaxis.range[0]"] !== undefined) this.onZoom?.([Math.max(0, Math.floor(change["xaxis.range[0]"])), Math.max(1, Math.ceil(change["xaxis.range[1]"]))]);
+      if (change["xaxis.range[0]"] !== undefined)
+        this.onZoom?.([
+          Math.max(0, Math.floor(change["xaxis.range[0]"])),
+          Math.max(1, Math.ceil(change["xaxis.range[1]"])),
+        ]);
     });
     plot.on("plotly_doubleclick", () => this.onZoom?.(null));
   }
@@ -211,7 +331,10 @@ export function zoomHead(showAll) {
   return {
     element: h("div", { class: "charts-head" }, help, all),
     show(range) {
-      say(help, `${isTouched() ? "Tap a chart for its values." : "Drag to zoom in, on all of them; double click for all steps."} Lines are means, bands the lowest and highest values.`);
+      say(
+        help,
+        `${isTouched() ? "Tap a chart for its values." : "Drag to zoom in, on all of them; double click for all steps."} Lines are means, bands the lowest and highest values.`,
+      );
       all.hidden = range === null;
     },
   };
@@ -228,7 +351,9 @@ function stepsOf(charts) {
 /** Of each line the last value, which is the newest attempt's. */
 function lastOf({ data, unit }) {
   const lines = data.filter((one) => !one.fill && one.name !== "limit");
-  const said = [...new Map(lines.map((one) => [one.name, one])).values()].map((one) => `${one.name} ${figure(one.y.at(-1))}${unit ? ` ${unit}` : ""} at step ${one.x.at(-1)}`);
+  const said = [...new Map(lines.map((one) => [one.name, one])).values()].map(
+    (one) => `${one.name} ${figure(one.y.at(-1))}${unit ? ` ${unit}` : ""} at step ${one.x.at(-1)}`,
+  );
   return said.length ? `; ${said.join(", ")}` : "";
 }
 
