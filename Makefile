@@ -43,6 +43,7 @@ check: $(STAMP) ## style, types, who may import whom, the container files
 	@echo '== mypy' && $(PY) -m mypy
 	@echo '== import layers' && $(PY) -c 'from importlinter.cli import lint_imports_command as run; run()' --no-logo
 	@echo '== oxlint' && .venv/bin/oxlint --deny-warnings api/dashboard/static/js
+	@echo '== oxfmt' && .venv/bin/oxfmt --check api/dashboard/static/js
 	@echo '== Dockerfile' && .venv/bin/hadolint Dockerfile
 	@echo '== docker-compose.yml' && $(PY) -m check_jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 
@@ -77,6 +78,7 @@ faults: $(STAMP) ## faults at random, N trials on each database (N=150 takes abo
 .PHONY: format
 format: $(STAMP) ## rewrite the sources in the agreed style
 	$(PY) -m ruff check --fix . && $(PY) -m ruff format .
+	.venv/bin/oxlint --fix api/dashboard/static/js && .venv/bin/oxfmt api/dashboard/static/js
 
 # Versions already in a lock file are kept; UPGRADE=1 takes the newest that fit. Order matters: the first decides.
 COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 \
