@@ -36,13 +36,13 @@ def test_the_front_page_says_what_went_wrong_and_what_was_done_about_it(service:
 def test_the_devices_on_top_say_whose_job_they_have_and_how_far_it_is(service: Service, page: Page) -> None:
     service.behave(need_mb_per_image=100, step_s=0.3)
     job = service.submit(steps=1000, name="on a slot")
-    tile = page.locator("#strip li", has_text="on a slot")
+    tile = page.locator("#device-tiles li", has_text="on a slot")
     expect(tile).to_contain_text("in use")
     held = 100 * service.job(job)["plan"]["micro_batch"]
     expect(tile).to_contain_text(f"{held} MB of")  # what its trainer says, not what the host does
     expect(tile).to_contain_text("admin")
     expect(tile).to_contain_text("%")
-    expect(page.locator("#strip li")).to_have_count(2)
+    expect(page.locator("#device-tiles li")).to_have_count(2)
     tile.get_by_role("link", name="on a slot").click()
     expect(page).to_have_url(f"{service.url}/jobs/{job}")
 

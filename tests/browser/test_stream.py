@@ -13,8 +13,8 @@ from tests.support.newcomer import until
 CUT_MS = 10_000
 # What the page's own scripts are told, told to us as well. What is of the moment has no number and is not kept.
 LISTEN = """async () => {
-  const frame = document.querySelector('script[src$="frame.js"]').src;
-  const { listen } = await import(frame.replace("frame.js", "events.js"));
+  const header = document.querySelector('script[src$="header.js"]').src;
+  const { listen } = await import(header.replace("header.js", "events.js"));
   const momentary = ["hello", "reset", "progress", "queue", "device", "job"];
   window.seen = [];
   listen((event) => {

@@ -6,7 +6,7 @@ const WIDTH = 1000;
 const HEIGHT = 100;
 
 /** `history` as /v1/devices/…/history answers it. What the pointer is on is said under it. */
-export function showPast(place, history, hours) {
+export function showHistory(place, history, hours) {
   const until = Date.now();
   const from = until - hours * 3600_000;
   const points = history.at.map((at, index) => ({

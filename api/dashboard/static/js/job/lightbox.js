@@ -1,4 +1,5 @@
 // A picture as large as the window; the arrow keys go to the next.
+import { openDialog } from "../shared/dialogs.js";
 import { h } from "../shared/dom.js";
 
 /** `pictures`: [{link, words}]. */
@@ -12,11 +13,10 @@ export function openPicture(pictures, first) {
     image.alt = pictures[index].words;
     words.textContent = `${index + 1} of ${pictures.length}. ${pictures[index].words}`;
   };
-  const dialog = h(
-    "dialog",
+  const dialog = openDialog(
+    "Picture",
     {
       class: "lightbox",
-      "aria-label": "Picture",
       onkeydown: (event) => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
         if (step) show(step);
@@ -45,8 +45,5 @@ export function openPicture(pictures, first) {
       h("button", { type: "button", onclick: () => dialog.close() }, "Close"),
     ),
   );
-  dialog.addEventListener("close", () => dialog.remove());
   show(0);
-  document.body.append(dialog);
-  dialog.showModal();
 }

@@ -2,8 +2,8 @@
 import { patch } from "../shared/api.js";
 import { $, h, put, say } from "../shared/dom.js";
 import { duration, figure, percent, time } from "../shared/format.js";
-import { toast } from "../shared/frame.js";
-import { labelOf } from "../shared/parts.js";
+import { toast } from "../shared/messages.js";
+import { labelOf } from "../shared/device.js";
 import { planPills } from "../shared/plan.js";
 
 const EDITABLE = {

@@ -1,10 +1,12 @@
 // The attempts of a job, each with its plan, its memory, why it ended, and what was changed for it.
 import { get } from "../shared/api.js";
 import { $, h, keyed, put } from "../shared/dom.js";
-import { diffBlocks } from "./diff.js";
+import { attemptChanges } from "./attempt_changes.js";
 import { duration, percent, plural, time } from "../shared/format.js";
-import { gauge } from "../shared/gauge.js";
-import { diagnosisWords, labelOf, pill } from "../shared/parts.js";
+import { gauge } from "../shared/memory_gauge.js";
+import { pill } from "../shared/badges.js";
+import { labelOf } from "../shared/device.js";
+import { diagnosisWords } from "../shared/job_status.js";
 import { planPills } from "../shared/plan.js";
 
 const shown = new Map(); // number: whether its changes are whole; once it has ended, they never change
@@ -169,7 +171,7 @@ async function showDiff(section, job, attempt) {
   try {
     const diff = await get(`/v1/jobs/${job}/attempts/${attempt.number}/diff`);
     section.hidden = !diff.changes.length && !attempt.changes.length;
-    put(place, diffBlocks(attempt.changes, diff.changes));
+    put(place, attemptChanges(attempt.changes, diff.changes));
   } catch (error) {
     shown.delete(attempt.number);
     put(place, h("p", { class: "error" }, `The changes could not be loaded: ${error.message}`));

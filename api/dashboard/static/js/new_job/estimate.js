@@ -1,8 +1,9 @@
 // What a job would come to: how it would start, what each device makes of it, and what would follow.
 import { $, h, put } from "../shared/dom.js";
 import { bytes, plural } from "../shared/format.js";
-import { gauge, reach } from "../shared/gauge.js";
-import { labelOf, pill } from "../shared/parts.js";
+import { gauge, reach } from "../shared/memory_gauge.js";
+import { pill } from "../shared/badges.js";
+import { labelOf } from "../shared/device.js";
 import { planPills, settings } from "../shared/plan.js";
 import { submittedBlocks } from "../shared/own_config_changes.js";
 

@@ -3,7 +3,8 @@ import { get, query } from "../shared/api.js";
 import { $, h, keyed, put, say } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
 import { bytes, duration, figure, size } from "../shared/format.js";
-import { labelOf, pill } from "../shared/parts.js";
+import { pill } from "../shared/badges.js";
+import { labelOf } from "../shared/device.js";
 import { ChartGrid, GROUPS, colour, onTheme, plotly, traces, zoomHead } from "../shared/plots.js";
 
 const MOST = 5;

@@ -2,9 +2,10 @@
 import { get } from "../shared/api.js";
 import { $, $$, h, keyed, put, say } from "../shared/dom.js";
 import { bytes, duration, percent, plural, time } from "../shared/format.js";
-import { deviceLabel, deviceMemory, dot, isUnknown, stateOf } from "../shared/parts.js";
-import { watchDevices } from "../devices/fleet.js";
-import { showPast } from "../devices/history.js";
+import { dot } from "../shared/badges.js";
+import { deviceLabel, deviceMemory, isUnknown, stateOf } from "../shared/device.js";
+import { watchDevices } from "../devices/watch_devices.js";
+import { showHistory } from "../devices/history.js";
 
 let devices = [];
 let hours = Number(new URLSearchParams(location.search).get("hours")) || 6;
@@ -157,7 +158,7 @@ function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
 // --- the last hours -----------------------------------------------------------------------------------------------------
 async function loadPast(id, place) {
   try {
-    showPast(
+    showHistory(
       place,
       await get(`/v1/devices/${id.split("/").map(encodeURIComponent).join("/")}/history?hours=${hours}&max_points=240`),
       hours,

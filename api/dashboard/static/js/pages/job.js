@@ -2,11 +2,15 @@
 import { get, mayChange, maySubmit, post, whoami } from "../shared/api.js";
 import { $, h, put, say } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
-import { watchDevices } from "../devices/fleet.js";
+import { watchDevices } from "../devices/watch_devices.js";
 import { duration, percent, plural } from "../shared/format.js";
-import { confirmed, doing, onKeys, tabs, toast } from "../shared/frame.js";
-import { diagnosisWords, labelOf, pill } from "../shared/parts.js";
-import { place, wait } from "../shared/job_status.js";
+import { confirmed } from "../shared/dialogs.js";
+import { runAction, toast } from "../shared/messages.js";
+import { addShortcuts } from "../shared/shortcuts.js";
+import { tabs } from "../shared/tabs.js";
+import { pill } from "../shared/badges.js";
+import { labelOf } from "../shared/device.js";
+import { diagnosisWords, place, wait } from "../shared/job_status.js";
 import { edit, editButton, showFacts, showProgress } from "../job/summary.js";
 import { showTimeline } from "../job/timeline.js";
 
@@ -147,7 +151,7 @@ function showActions(job) {
           type: "button",
           class: action.class ?? "",
           onclick: (event) =>
-            doing(event.target, async () => {
+            runAction(event.target, async () => {
               if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
               await post(`/v1/jobs/${id}/${verb}`);
               toast(`${action.name} requested`);
@@ -206,7 +210,7 @@ $(".tabs").addEventListener("pointerover", async (event) => {
 load();
 // Who is quicker than the service has chosen a tab all the same.
 tabs($(".tabs"), (name) => loaded.then(() => $(`#${name}`).hidden || showPart(name)));
-onKeys({ "/": ["search the log", searchLog] });
+addShortcuts({ "/": ["search the log", searchLog] });
 await loaded;
 // The chart library is large: when nothing else is to be done, and before somebody asks for it.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));

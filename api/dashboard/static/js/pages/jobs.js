@@ -3,11 +3,14 @@ import { get, mayChange, maySubmit, post, query, whoami } from "../shared/api.js
 import { $, $$, h, keyed, put, say } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
 import { duration, plural, time } from "../shared/format.js";
-import { watchDevices } from "../devices/fleet.js";
-import { announce, confirmed, doing, onKeys, toast } from "../shared/frame.js";
-import { dot, labelOf } from "../shared/parts.js";
+import { watchDevices } from "../devices/watch_devices.js";
+import { confirmed } from "../shared/dialogs.js";
+import { announce, runAction, toast } from "../shared/messages.js";
+import { addShortcuts } from "../shared/shortcuts.js";
+import { dot } from "../shared/badges.js";
+import { labelOf } from "../shared/device.js";
 import { progressOf, trouble, waits } from "../shared/job_status.js";
-import { showStrip } from "../devices/strip.js";
+import { showDeviceTiles } from "../devices/device_tiles.js";
 
 const PAGE = 50;
 const MOST = 200; // that the service gives at once
@@ -140,7 +143,7 @@ function behind(page) {
 const more = $("#more");
 async function loadMore() {
   if (!next || more.disabled) return;
-  await doing(more, async () => {
+  await runAction(more, async () => {
     const [filter, cursor] = [loaded, next];
     const found = await get(`/v1/jobs${query({ ...wanted(), limit: PAGE, cursor })}`);
     if (filter !== loaded || cursor !== next) return;
@@ -298,7 +301,7 @@ $("#compare").addEventListener("click", () =>
   location.assign(`/compare${query({ jobs: [...chosen.keys()].toSorted((one, other) => one - other).join(",") })}`),
 );
 $("#cancel").addEventListener("click", (event) =>
-  doing(event.target, async () => {
+  runAction(event.target, async () => {
     const jobs = toCancel();
     if (
       !(await confirmed(
@@ -330,7 +333,7 @@ function move(by) {
   link.scrollIntoView({ block: "nearest" });
   link.focus({ preventScroll: true });
 }
-onKeys({
+addShortcuts({
   j: ["next job", () => move(1)],
   k: ["previous job", () => move(-1)],
   Enter: ["open it"], // as on every link: the row's has the focus
@@ -365,7 +368,7 @@ listen(({ kind, job, data }) => {
 watchDevices(
   (found) => {
     devices = found;
-    showStrip(devices);
+    showDeviceTiles(devices);
     for (const job of shown)
       if (["running", "queued"].includes(job.state)) updateRow($(`#rows tr[data-key="${job.id}"]`), job);
   },

@@ -2,7 +2,7 @@
 import { get, maySubmit, query, whoami } from "../shared/api.js";
 import { $, h, put, say } from "../shared/dom.js";
 import { bytes, count, figure, size } from "../shared/format.js";
-import { dot } from "../shared/parts.js";
+import { dot } from "../shared/badges.js";
 
 const cell = (label, ...children) => h("td", { "data-label": label }, h("span", {}, ...children));
 const number = (label, value) => h("td", { "data-label": label, class: "number" }, h("span", {}, value));

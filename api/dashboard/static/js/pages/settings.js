@@ -2,14 +2,16 @@
 import { get, patch, post, put as send, remove, whoami } from "../shared/api.js";
 import { $, $$, h, put } from "../shared/dom.js";
 import { figure, time } from "../shared/format.js";
-import { confirmed, doing, tabs, toast } from "../shared/frame.js";
-import { ask, choice, field, open, secret, table } from "../settings/forms.js";
-import { dot } from "../shared/parts.js";
+import { confirmed, openDialog } from "../shared/dialogs.js";
+import { runAction, toast } from "../shared/messages.js";
+import { tabs } from "../shared/tabs.js";
+import { ask, choice, field, secret, table } from "../settings/forms.js";
+import { dot } from "../shared/badges.js";
 import { audit, users } from "../settings/team.js";
 
 const day = (moment) => new Date(moment).toLocaleDateString();
 const act = (words, work, kind = "") =>
-  h("button", { type: "button", class: kind, onclick: (event) => doing(event.target, work) }, words);
+  h("button", { type: "button", class: kind, onclick: (event) => runAction(event.target, work) }, words);
 const head = (title, words, action) =>
   h("header", { class: "part" }, h("div", {}, h("h2", {}, title), h("p", { class: "muted" }, words)), action);
 const none = (words) => h("div", { class: "card empty" }, words);
@@ -237,8 +239,9 @@ async function deliveries(hook) {
         : dot("not delivered", "failed");
   const heads = { When: "", What: "", State: "", Tries: "number", Error: "" };
   const title = "Deliveries";
-  open(
+  openDialog(
     title,
+    { class: "wide" },
     h("h2", {}, title),
     h("p", { class: "muted mono" }, hook.url),
     items.length
@@ -255,7 +258,7 @@ async function deliveries(hook) {
         )
       : h("p", {}, "Nothing was sent in the last 30 days."),
     h("form", { method: "dialog" }, h("menu", {}, h("button", {}, "Close"))),
-  ).classList.add("wide");
+  );
 }
 
 // --- the parts ------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Forms, tables and dialogs of the settings.
 import { copy } from "../shared/clipboard.js";
+import { openDialog } from "../shared/dialogs.js";
 import { h } from "../shared/dom.js";
 
 export const field = (label, control, hint) =>
@@ -67,7 +68,7 @@ export function ask(title, fields, action, work) {
     error,
     h("menu", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button),
   );
-  const dialog = open(title, form);
+  const dialog = openDialog(title, {}, form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     error.textContent = "";
@@ -87,8 +88,9 @@ export function ask(title, fields, action, work) {
 
 /** Shown once: a secret that is kept nowhere. */
 export function secret(title, text) {
-  open(
+  openDialog(
     title,
+    {},
     h("h2", {}, title),
     h("p", {}, "It is shown only this once. Copy it now."),
     h("pre", { class: "mono" }, text),
@@ -103,12 +105,4 @@ export function secret(title, text) {
       ),
     ),
   );
-}
-
-export function open(title, ...children) {
-  const dialog = h("dialog", { "aria-label": title }, ...children);
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-  return dialog;
 }

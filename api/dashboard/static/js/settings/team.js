@@ -2,9 +2,9 @@
 import { get, patch, post, query } from "../shared/api.js";
 import { $, h, put } from "../shared/dom.js";
 import { figure, time } from "../shared/format.js";
-import { doing, toast } from "../shared/frame.js";
+import { runAction, toast } from "../shared/messages.js";
 import { ask, choice, field, line, table } from "./forms.js";
-import { dot } from "../shared/parts.js";
+import { dot } from "../shared/badges.js";
 
 const ROLES = { viewer: "Viewer: read only", member: "Member: submits jobs", admin: "Admin: full access" };
 const LIMITS = { max_queued: "Queued at most", max_running: "Running at most", device_hours_week: "Hours in 7 days" };
@@ -151,7 +151,7 @@ export async function audit(place) {
   });
   const kind = choice("audit-kind", KINDS, "");
   kind.setAttribute("aria-label", "What");
-  const more = h("button", { type: "button", hidden: true, onclick: () => doing(more, load) }, "Older");
+  const more = h("button", { type: "button", hidden: true, onclick: () => runAction(more, load) }, "Older");
   const shown = table("Who did what, the newest first", HEADS, []);
   const body = $("tbody", shown);
   let cursor = null;

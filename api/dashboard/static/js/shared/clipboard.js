@@ -1,6 +1,6 @@
 // Browsers give the clipboard to pages over TLS or from this machine only; over plain HTTP there is the old way.
 import { h } from "./dom.js";
-import { toast } from "./frame.js";
+import { toast } from "./messages.js";
 
 export async function copy(text, said = "Copied") {
   if (navigator.clipboard) await navigator.clipboard.writeText(text);

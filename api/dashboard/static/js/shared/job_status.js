@@ -1,7 +1,6 @@
 // How a job stands, in a line: how far it is, what it waits for, what went wrong and what was done about it.
 import { h } from "./dom.js";
 import { duration, ordinal } from "./format.js";
-import { diagnosisWords } from "./parts.js";
 
 /** [short, whole, kind]: the line under a job's name; short is empty where there is nothing to say. */
 export function trouble(job) {
@@ -93,3 +92,18 @@ export function progressOf(job, phase) {
     h("span", { class: "one-line small muted number" }, words.join(" · ")),
   );
 }
+
+const DIAGNOSES = {
+  completed: "completed",
+  interrupted: "interrupted",
+  too_large: "too large for the device",
+  neighbour: "memory held by another process",
+  fragmentation: "memory fragmented",
+  leak: "memory leak",
+  spike: "one batch needed more memory",
+  host: "the host ran out of memory",
+  disk: "the disk is full",
+  bug: "an error",
+  unknown_kill: "stopped unexpectedly (cause unknown)",
+};
+export const diagnosisWords = (diagnosis) => DIAGNOSES[diagnosis] ?? diagnosis ?? "";

@@ -1,17 +1,18 @@
 // The devices in a row on top of the list: whose memory is whose, and what runs.
 import { $, h, keyed, put } from "../shared/dom.js";
 import { bytes, duration, percent } from "../shared/format.js";
-import { deviceLabel, deviceMemory, dot, isUnknown, stateOf } from "../shared/parts.js";
+import { dot } from "../shared/badges.js";
+import { deviceLabel, deviceMemory, isUnknown, stateOf } from "../shared/device.js";
 
-export function showStrip(devices) {
+export function showDeviceTiles(devices) {
   keyed(
-    $("#strip"),
+    $("#device-tiles"),
     devices,
     (device) => device.id,
     () => h("li", {}),
     update,
   );
-  $("#strip").hidden = !devices.length;
+  $("#device-tiles").hidden = !devices.length;
 }
 
 function update(tile, device) {

@@ -1,9 +1,6 @@
-// Pieces that several pages show.
-import { h, svg } from "./dom.js";
+// A device's label, its state, and a bar that shows who uses its memory.
+import { svg } from "./dom.js";
 import { bytes } from "./format.js";
-
-export const pill = (text, kind = text) => h("span", { class: `pill ${kind}` }, text);
-export const dot = (text, kind = text) => h("span", { class: `dot ${kind}` }, text);
 
 /** Short, and apart from its neighbours: cards of a host often have the same name. */
 export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slot"} ${index}`;
@@ -61,18 +58,3 @@ function memory(total, parts, marks = []) {
     lines,
   );
 }
-
-const WORDS = {
-  completed: "completed",
-  interrupted: "interrupted",
-  too_large: "too large for the device",
-  neighbour: "memory held by another process",
-  fragmentation: "memory fragmented",
-  leak: "memory leak",
-  spike: "one batch needed more memory",
-  host: "the host ran out of memory",
-  disk: "the disk is full",
-  bug: "an error",
-  unknown_kill: "stopped unexpectedly (cause unknown)",
-};
-export const diagnosisWords = (diagnosis) => WORDS[diagnosis] ?? diagnosis ?? "";

@@ -28,7 +28,7 @@ const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 const DOTTED = /[.[]/;
 
 /** `changes`: of the plan, `fields`: of the configuration; both as the API has them. */
-export function diffBlocks(changes, fields) {
+export function attemptChanges(changes, fields) {
   const blocks = new Map();
   const block = (change) => {
     const key = change.lever ?? change.what ?? change.reason;
