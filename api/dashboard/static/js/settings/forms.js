@@ -2,6 +2,7 @@
 import { copy } from "../shared/clipboard.js";
 import { openDialog } from "../shared/dialogs.js";
 import { h } from "../shared/dom.js";
+import { runAction } from "../shared/messages.js";
 
 export const field = (label, control, hint) =>
   h(
@@ -106,3 +107,11 @@ export function secret(title, text) {
     ),
   );
 }
+
+/** A button that runs `work` and shows its error as a message. */
+export const actionButton = (words, work, kind = "") =>
+  h("button", { type: "button", class: kind, onclick: (event) => runAction(event.target, work) }, words);
+
+export const heading = (title, words, action) =>
+  h("header", { class: "part" }, h("div", {}, h("h2", {}, title), h("p", { class: "muted" }, words)), action);
+export const empty = (words) => h("div", { class: "card empty" }, words);

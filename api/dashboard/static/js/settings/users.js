@@ -1,15 +1,14 @@
-// For admins: who there is and what they may use, and who did what.
-import { get, patch, post, query } from "../shared/api.js";
-import { $, h, put } from "../shared/dom.js";
-import { figure, time } from "../shared/format.js";
-import { runAction, toast } from "../shared/messages.js";
-import { ask, choice, field, line, table } from "./forms.js";
+// Users, their roles and their limits. For admins.
+import { get, patch, post } from "../shared/api.js";
 import { dot } from "../shared/badges.js";
+import { $, h, put } from "../shared/dom.js";
+import { figure } from "../shared/format.js";
+import { toast } from "../shared/messages.js";
+import { ask, choice, field, table } from "./forms.js";
 
 const ROLES = { viewer: "Viewer: read only", member: "Member: submits jobs", admin: "Admin: full access" };
 const LIMITS = { max_queued: "Queued at most", max_running: "Running at most", device_hours_week: "Hours in 7 days" };
 
-// --- users ----------------------------------------------------------------------------------------------------------------
 export async function users(place) {
   const { items } = await get("/v1/users");
   const of = (used, most) => (most === null ? figure(used) : `${figure(used)} of ${figure(most)}`);
@@ -126,83 +125,3 @@ function editUser(user, place) {
     },
   );
 }
-
-// --- audit ----------------------------------------------------------------------------------------------------------------
-const HEADS = { When: "", Who: "", What: "word", On: "", Details: "" };
-const KINDS = {
-  "": "Everything",
-  checkpoint: "Checkpoints",
-  dataset: "Datasets",
-  job: "Jobs",
-  login: "Refused log-ins",
-  session: "Sessions",
-  token: "Tokens",
-  user: "Users",
-  webhook: "Webhooks",
-};
-
-export async function audit(place) {
-  const who = h("input", {
-    id: "audit-user",
-    "aria-label": "Who",
-    placeholder: "Who",
-    maxlength: "64",
-    autocomplete: "off",
-  });
-  const kind = choice("audit-kind", KINDS, "");
-  kind.setAttribute("aria-label", "What");
-  const more = h("button", { type: "button", hidden: true, onclick: () => runAction(more, load) }, "Older");
-  const shown = table("Who did what, the newest first", HEADS, []);
-  const body = $("tbody", shown);
-  let cursor = null;
-  let filter = {};
-  async function load() {
-    const asked = filter;
-    const found = await get(`/v1/audit${query({ ...filter, cursor })}`);
-    if (asked !== filter) return; // it has changed meanwhile
-    if (!found.items.length && !cursor)
-      body.append(h("tr", {}, h("td", { colspan: "5", class: "muted" }, h("span", {}, "Nothing of this kind."))));
-    body.append(
-      ...found.items.map((entry) =>
-        line(HEADS, [
-          time(entry.at),
-          entry.user ?? "the service",
-          entry.action,
-          target(entry.target),
-          details(entry.data),
-        ]),
-      ),
-    );
-    cursor = found.next;
-    more.hidden = !cursor;
-  }
-  async function again() {
-    filter = { user: who.value.trim(), kind: kind.value };
-    cursor = null;
-    body.replaceChildren();
-    await load();
-  }
-  who.addEventListener("change", again);
-  kind.addEventListener("change", again);
-  put(
-    place,
-    h(
-      "header",
-      { class: "part" },
-      h("div", {}, h("h2", {}, "Audit"), h("p", { class: "muted" }, "Who did what, the newest first.")),
-      h("div", { class: "row" }, who, kind),
-    ),
-  );
-  place.append(shown, h("p", { class: "row" }, more));
-  await again();
-}
-
-const target = (name) => (name.startsWith("job ") ? h("a", { href: `/jobs/${name.slice(4)}` }, name) : name);
-const details = (data) =>
-  h(
-    "span",
-    { class: "mono small" },
-    Object.entries(data)
-      .map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`)
-      .join(", "),
-  );

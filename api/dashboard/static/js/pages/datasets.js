@@ -1,0 +1,62 @@
+// The datasets that a job can use.
+import { get, maySubmit, whoami } from "../shared/api.js";
+import { dot } from "../shared/badges.js";
+import { $, h, put, say } from "../shared/dom.js";
+import { bytes, count } from "../shared/format.js";
+import { actionCell, cell, numberCell, showProblem, trainLink } from "../shared/table_cells.js";
+
+async function datasets(place) {
+  const [{ items }, me] = await Promise.all([get("/v1/datasets"), whoami()]);
+  $("#add").hidden = !maySubmit(me);
+  $("#empty").hidden = items.length > 0;
+  place.closest(".table-wrap").hidden = !items.length;
+  put(
+    place,
+    items.map((one) =>
+      h(
+        "tr",
+        {},
+        cell(
+          "Dataset",
+          h("b", {}, one.name),
+          one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null,
+        ),
+        numberCell("Images", count(one.images)),
+        numberCell("Validation", count(one.validation_images)),
+        numberCell("Boxes", one.boxes === null ? "–" : count(one.boxes)),
+        cell("Masks", one.has_masks ? "yes" : "no"),
+        cell("Classes", classes(one)),
+        numberCell("Size", bytes(one.bytes)),
+        actionCell(one.problem || !maySubmit(me) ? null : trainLink({ dataset: one.name }, one.name)),
+      ),
+    ),
+  );
+}
+
+const send =
+  () => `tar c -C records . | curl -sS -X POST -T - -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
+  -H 'Content-Type: application/x-tar' '${location.origin}/v1/datasets?name=cones'`;
+
+/** How many, and the first ones with how often each occurs. */
+function classes({ classes: names, boxes_per_class: often }) {
+  const shown = names
+    .slice(0, 8)
+    .map((name) =>
+      h(
+        "span",
+        { class: "tag" },
+        name,
+        often[name] === undefined ? null : h("span", { class: "muted number" }, ` ${count(often[name])}`),
+      ),
+    );
+  return h(
+    "span",
+    { class: "tags", title: names.join(", ") },
+    h("b", { class: "number" }, names.length),
+    shown,
+    names.length > shown.length ? h("span", { class: "muted" }, `and ${names.length - shown.length} more`) : null,
+  );
+}
+
+say($("#send"), send());
+datasets($("#datasets")).catch(showProblem);
