@@ -283,4 +283,4 @@ def test_the_history_of_a_device_has_the_peak_of_a_job_that_ran_out_between_two_
     service.until_state(job, "failed")
     [attempt] = service.ask("GET", f"/v1/jobs/{job}/attempts")["items"]
     page = open_tab(service, f"/devices#{attempt['device']['id']}")
-    expect(page.locator(f"[id='{attempt['device']['id']}'] .told")).to_have_text("peak 1000 MB of 1000 MB")
+    expect(page.locator(f"[id='{attempt['device']['id']}'] .readout")).to_have_text("peak 1000 MB of 1000 MB")

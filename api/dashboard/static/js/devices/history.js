@@ -54,7 +54,7 @@ export function showHistory(place, history, hours) {
   ]);
   const most = Math.max(...points.map((one) => one.ours + one.others));
   const usual = `peak ${bytes(most)} of ${bytes(history.total_bytes)}`;
-  const told = h("span", { class: "told number" }, usual);
+  const told = h("span", { class: "readout number" }, usual);
   const picture = svg(
     "svg",
     {

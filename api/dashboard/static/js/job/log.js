@@ -49,7 +49,7 @@ export function start(root, { id, state }) {
   root.append(
     h(
       "div",
-      { class: "card log-card" },
+      { class: "card" },
       h(
         "div",
         { class: "log-tools" },

@@ -152,11 +152,7 @@ function end(job, attempt, next) {
           "p",
           { class: "followed" },
           planned
-            ? [
-                `Changed for `,
-                h("a", { href: `#attempt-${next.number}`, class: "to-attempt" }, `attempt ${next.number}`),
-                ".",
-              ]
+            ? [`Changed for `, h("a", { href: `#attempt-${next.number}` }, `attempt ${next.number}`), "."]
             : followed,
         )
       : null,

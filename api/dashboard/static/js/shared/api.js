@@ -1,6 +1,6 @@
 // The service, asked as everybody may ask it: /v1 and the session's cookie.
 
-export class Problem extends Error {
+class Problem extends Error {
   /** `errors`: [{field, message}] where single fields are at fault. */
   constructor(status, body) {
     super(body.detail || body.title || `the service answered ${status}`);

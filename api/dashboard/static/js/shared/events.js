@@ -7,11 +7,10 @@ let source = null;
 let isGreeted = false;
 let newest = null; // the last number seen
 
-/** listener({kind, id, job, attempt, at, data}); returns what ends it. */
+/** Calls listener({kind, id, job, attempt, at, data}) for each event. */
 export function listen(listener) {
   listeners.add(listener);
   if (!source) open();
-  return () => listeners.delete(listener);
 }
 
 const KINDS = [
@@ -121,7 +120,7 @@ export function follow(load, concerns, least = 400) {
   }
   let isWaiting = !isGreeted;
   timer = setTimeout(run, isWaiting ? GREETING_MS : 0);
-  return listen((event) => {
+  listen((event) => {
     if (event.kind === "hello" && isWaiting) {
       isWaiting = false;
       clearTimeout(timer);

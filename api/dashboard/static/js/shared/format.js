@@ -26,7 +26,7 @@ export function duration(seconds) {
   return `${Math.round(hours / 24)} d`;
 }
 
-export function ago(moment) {
+function ago(moment) {
   const seconds = (Date.now() - Date.parse(moment)) / 1000;
   if (seconds < 0) return `in ${duration(-seconds)}`;
   return seconds < 10 ? "just now" : `${duration(seconds)} ago`;

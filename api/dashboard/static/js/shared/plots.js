@@ -57,11 +57,11 @@ const faint = (hex) => `${hex}2e`;
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** For each attempt of a series: the mean as a line, the extremes of each range of steps around it as a band. */
-export function traces(series, number, name, { scale = 1, ...more } = {}) {
+export function traces(series, number, name, { scale = 1 } = {}) {
   const line = colour(number);
   const scaled = (values) => (scale === 1 ? values : values.map((value) => value / scale));
   return series.flatMap((part, index) => {
-    const group = { legendgroup: name, type: "scatter", ...more };
+    const group = { legendgroup: name, type: "scatter" };
     const [low, high, mean] = [scaled(part.min), scaled(part.max), scaled(part.mean)];
     const spread = low.some((value, at) => value !== high[at]);
     const band = {
@@ -315,12 +315,12 @@ export class ChartGrid {
     plot.listens = true;
     plot.on("plotly_relayout", (change) => {
       if (change["xaxis.range[0]"] !== undefined)
-        this.onZoom?.([
+        this.onZoom([
           Math.max(0, Math.floor(change["xaxis.range[0]"])),
           Math.max(1, Math.ceil(change["xaxis.range[1]"])),
         ]);
     });
-    plot.on("plotly_doubleclick", () => this.onZoom?.(null));
+    plot.on("plotly_doubleclick", () => this.onZoom(null));
   }
 }
 
