@@ -73,7 +73,7 @@ def test_choosing_moves_nothing_and_a_key_undoes_it(service: Service, page: Page
     top = row(page, job).bounding_box()
     page.keyboard.press("j")
     page.keyboard.press("x")
-    expect(page.locator("#chosen")).to_have_text("1 job chosen")
+    expect(page.locator("#chosen")).to_have_text("1 job selected")
     after = row(page, job).bounding_box()
     assert top is not None
     assert after is not None
@@ -155,7 +155,7 @@ def test_a_token_is_shown_once_and_gone_when_it_is_revoked(service: Service, ope
     expect(line).to_contain_text("read and submit")
     expect(line).to_contain_text("in 90 d")
     line.get_by_role("button", name="Revoke").click()
-    page.get_by_role("button", name="Revoke it").click()
+    page.get_by_role("button", name="Revoke token").click()
     expect(line).to_have_count(0)
 
 
@@ -165,7 +165,7 @@ def test_only_admins_see_the_team_and_who_did_what(service: Service, open_tab: T
     expect(page.get_by_role("tabpanel", name="Account")).to_contain_text("anna, member")
     page = open_tab(service, "/settings#users")
     page.get_by_role("button", name="Edit anna").click()
-    page.get_by_label("Running at most").fill("3")
+    page.get_by_label("Max running").fill("3")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("row", name="anna")).to_contain_text("of 3")
     page.get_by_role("tab", name="Audit").click()
@@ -222,7 +222,7 @@ def test_a_session_of_a_token_that_may_only_read_is_offered_nothing_that_fails(s
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Log in with it").click()
     row(page, job).get_by_role("checkbox").check()
-    expect(page.locator("#chosen")).to_have_text("1 job chosen")
+    expect(page.locator("#chosen")).to_have_text("1 job selected")
     expect(page.locator("#me .name")).to_have_text("admin")
     expect(page.locator("#cancel")).to_be_hidden()
     page.goto("/jobs/new")

@@ -76,7 +76,7 @@ def test_name_notes_and_priority_are_edited_in_place_and_nobody_is_overwritten(
     page.get_by_label("Priority", exact=True).fill("5")
     service.ask("PATCH", f"/v1/jobs/{job}", {"priority": 7})
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Somebody changed it to 7 meanwhile")).to_be_visible()
+    expect(page.get_by_text("Someone else changed this to 7.")).to_be_visible()
     assert service.job(job)["priority"] == 7
     expect(page.get_by_label("Priority", exact=True)).to_have_value("5")
     page.get_by_role("button", name="Save").click()
@@ -104,7 +104,7 @@ def test_what_was_typed_is_saved_though_something_else_of_the_job_has_changed(
     page.get_by_role("button", name="Edit notes").click()
     service.ask("PATCH", f"/v1/jobs/{job}", {"notes": "somebody else's"})
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Somebody changed it to")).to_be_visible()
+    expect(page.get_by_text("Someone else changed this to")).to_be_visible()
     page.get_by_role("button", name="Cancel", exact=True).last.click()
     expect(page.locator("#facts .notes")).to_contain_text("somebody else's")
 
@@ -274,7 +274,7 @@ def test_classes_that_pictures_have_as_numbers_are_named(service: Service, open_
 
     page = open_tab(service, f"/jobs/{job}#results")
 
-    expect(page.get_by_text("Drawn by number: #3 猫, #12 قطة")).to_be_visible()
+    expect(page.get_by_text("Shown by number: #3 猫, #12 قطة")).to_be_visible()
 
 
 def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
@@ -362,7 +362,7 @@ def test_who_reads_further_up_in_a_log_is_told_of_new_lines(service: Service, op
     log = page.get_by_role("log")
     expect(log).to_contain_text("a line")
     log.evaluate("log => log.scrollTo(0, 0)")
-    expect(page.get_by_label("follow the end")).not_to_be_checked()
+    expect(page.get_by_label("follow")).not_to_be_checked()
     with service.log(job, 1).open("a") as file:
         file.write("one more\nand the last\n")
 
@@ -409,7 +409,7 @@ def test_a_configuration_is_compared_with_what_was_submitted_field_by_field(serv
     expect(weights).to_contain_text("Training starts from random weights.")
     expect(weights.locator("dt")).to_have_text(["train_config.fine_tune_checkpoint"])
     expect(weights.locator("del")).to_contain_text("PATH_TO_BE_CONFIGURED/ckpt-0")
-    data = place.locator("details", has=page.locator("summary", has_text="The dataset"))
+    data = place.locator("details", has=page.locator("summary", has_text="Dataset"))
     expect(data.locator("dl").first).to_be_hidden()  # always ours: a click away
     data.locator("summary").click()
     expect(data).to_contain_text("The dataset's own files.")
@@ -453,11 +453,11 @@ def test_the_best_is_marked_among_jobs_that_can_be_compared_and_no_other(service
     other = made("succeeded", "faster_rcnn_resnet50_fpn", 0.2, 0.2)
 
     page = open_tab(service, f"/compare?jobs={slow},{fast}")
-    expect(page.get_by_role("row", name=re.compile("^Images a second")).locator(".best")).to_have_text("3.289 (best)")
+    expect(page.get_by_role("row", name=re.compile("^Images per second")).locator(".best")).to_have_text("3.289 (best)")
     expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_text("0.7 (best)")
 
     page.goto(f"/compare?jobs={slow},{other}")
-    expect(page.get_by_role("row", name=re.compile("^Images a second")).locator(".best")).to_have_text("0.335 (best)")
+    expect(page.get_by_role("row", name=re.compile("^Images per second")).locator(".best")).to_have_text("0.335 (best)")
     expect(page.get_by_role("row", name=re.compile("^Total loss"))).to_contain_text("0.2")
     expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_count(0)
 

@@ -41,7 +41,7 @@ def test_a_job_is_paused_resumed_and_cancelled_on_its_page_and_then_cloned(servi
     page.get_by_role("dialog").get_by_role("button", name="Keep").click()
     expect(state(page)).to_have_text("running")
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel the job").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
     expect(state(page)).to_have_text("cancelled")
     assert page.evaluate("window.here")
 
@@ -152,10 +152,10 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(servi
     expect(panel.locator(".hit")).to_be_in_viewport()
     expect(panel).to_contain_text("1 of 1")
 
-    page.get_by_role("button", name="Jump to the error").click()
+    page.get_by_role("button", name="Jump to error").click()
     expect(panel.locator(f'.fatal[data-line="{WRONG_LINE}"]')).to_be_in_viewport()
     expect(panel.get_by_role("status")).to_contain_text("the allocator ran out")
-    page.get_by_label("follow the end").check()
+    page.get_by_label("follow").check()
     page.get_by_role("log").scroll_into_view_if_needed()
     expect(panel.locator(f'[data-line="{LINES}"]')).to_be_in_viewport()
     assert page.locator(".log .line").count() < 1000

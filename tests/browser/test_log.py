@@ -53,7 +53,7 @@ def test_what_was_printed_while_nobody_looked_is_there_and_found(service: Servic
 
     write(service, job, "RuntimeError: of a process that outlived it\n")
     page.route(re.compile("/logs/error"), lambda route: route.fulfill(json=LATE))
-    page.get_by_role("button", name="Jump to the error").click()
+    page.get_by_role("button", name="Jump to error").click()
     expect(page.locator(".log .hit")).to_contain_text("RuntimeError: of a process")
 
     page.get_by_label("Attempt", exact=True).select_option("2")
@@ -139,7 +139,7 @@ def test_start_up_messages_are_folded_and_unfold_in_place_for_a_link_and_for_a_m
     service.log(job, 1).write_text(f"first\n{NOISE}" + "".join(f"line {number}\n" for number in range(7, 1007)))
     page = open_tab(service, f"/jobs/{job}#log:1:7")
     log = page.get_by_role("log")
-    hidden = log.get_by_role("button", name="5 lines of TensorFlow's routine messages hidden")
+    hidden = log.get_by_role("button", name="Show 5 lines of routine TensorFlow output")
     expect(hidden).to_be_visible()
     expect(log.locator('[data-line="4"]')).to_have_count(0)
     expect(log.locator(".hit")).to_have_text("7line 7")  # numbers are those of the file

@@ -154,7 +154,7 @@ def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service:
         for label, usual in (("Steps", "77"), ("Batch", "3"), ("Learning rate", "0.0125")):
             expect(page.get_by_label(label, exact=True)).to_have_attribute("placeholder", usual)
         size = page.get_by_label("Image size", exact=True)
-        expect(size.locator("option:checked")).to_have_text("448×640 (as in pipeline.config)")
+        expect(size.locator("option:checked")).to_have_text("448×640 (from pipeline.config)")
         backbones = page.get_by_label("Minimum backbone").locator("option")
         expect(backbones).to_have_text(["any", "resnet50_fpn"])
 
@@ -167,7 +167,7 @@ def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service:
     page.get_by_label("pipeline.config", exact=True).fill("")
     expect(page.get_by_label("Model", exact=True)).to_be_enabled()
     expect(page.get_by_label("Model", exact=True)).to_have_value("efficientdet_d0")
-    expect(page.get_by_label("Image size", exact=True).locator("option:checked")).to_contain_text("the model's own")
+    expect(page.get_by_label("Image size", exact=True).locator("option:checked")).to_contain_text("model default")
 
 
 def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
@@ -180,7 +180,7 @@ def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
     page.get_by_text("a pipeline.config of your own").click()
     page.get_by_label("pipeline.config", exact=True).fill(pipeline_config.to_text(zoo_like("efficientdet_d0")))
     expect(page.locator("[data-field=checkpoint] .error")).to_contain_text("POST /v1/checkpoints")
-    expect(start.locator("option:checked")).to_have_text("as in pipeline.config")
+    expect(start.locator("option:checked")).to_have_text("from pipeline.config")
     start.select_option("random weights")
     expect(estimate).to_contain_text("Changed in your pipeline.config")
     expect(estimate).to_contain_text("Training starts from random weights.")

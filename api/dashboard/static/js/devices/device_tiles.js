@@ -66,7 +66,7 @@ function what({ job, problem, processes }) {
   if (problem) return h("span", { class: "muted", title: problem }, problem);
   if (processes.length)
     return h("span", { class: "muted" }, processes.map((one) => `${one.name ?? "process"} (${one.pid})`).join(", "));
-  return h("span", { class: "muted" }, "nothing runs");
+  return h("span", { class: "muted" }, "idle");
 }
 
 function far({ progress, phase }) {

@@ -54,7 +54,7 @@ function show({ lever, reason, settings: unordered, fields }) {
   return h(
     "section",
     { class: "diff-block" },
-    h("h3", {}, LEVERS[lever] ?? (settings.length ? "Beside the plan" : "Not decided by a lever")),
+    h("h3", {}, LEVERS[lever] ?? (settings.length ? "Other settings" : "Other changes")),
     settings.length
       ? h(
           "p",

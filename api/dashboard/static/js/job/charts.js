@@ -52,7 +52,7 @@ export function start(root, { id, state, plotly: address }) {
       );
     } catch (error) {
       if (error.name !== "AbortError")
-        put(said, h("p", { class: "note bad", role: "alert" }, `The charts could not be drawn: ${error.message}`));
+        put(said, h("p", { class: "note bad", role: "alert" }, `Could not draw the charts: ${error.message}`));
     }
   }
 
@@ -88,7 +88,7 @@ export function start(root, { id, state, plotly: address }) {
       .slice(1)
       .map((attempt) => {
         const first = Math.min(...series.filter((one) => one.attempt === attempt.number).map((one) => one.steps[0]));
-        return { step: first, attempt: attempt.number, why: attempt.changes.length ? "re-planned" : "again" };
+        return { step: first, attempt: attempt.number, why: attempt.changes.length ? "re-planned" : "restarted" };
       })
       .filter(({ step }) => Number.isFinite(step));
   }

@@ -45,7 +45,7 @@ export function start(root, { id, state }) {
     put(
       other,
       h("option", { value: "" }, "nothing"),
-      h("option", { value: SUBMITTED }, "what was submitted"),
+      h("option", { value: SUBMITTED }, "submitted file"),
       numbers.map((one) => h("option", { value: one }, `attempt ${one}`)),
     );
     select.value = chosen;
@@ -59,7 +59,7 @@ export function start(root, { id, state }) {
     options();
     const mine = (asked += 1);
     if (!select.value) {
-      put(place, h("p", { class: "muted" }, "There is none yet: it is written when the job gets a device."));
+      put(place, h("p", { class: "muted" }, "No configuration yet. It is written when the job gets a device."));
       return;
     }
     download.href = `/v1/jobs/${id}/attempts/${select.value}/config`;
@@ -88,7 +88,7 @@ export function start(root, { id, state }) {
       if (mine !== asked) return;
       text = "";
       place.classList.remove("fields");
-      put(place, h("p", { class: "error" }, `It could not be loaded: ${error.message}`));
+      put(place, h("p", { class: "error" }, `Could not load the configuration: ${error.message}`));
     }
   }
   return { shown: load, changed: () => !root.hidden && options() };
@@ -104,9 +104,9 @@ const row = (text, number, kind = "", sign = "") =>
 
 function changes(before, after) {
   if (before.length * after.length > MOST_CELLS)
-    return h("p", { class: "muted" }, "They are too long to be compared here.");
+    return h("p", { class: "muted" }, "These files are too long to compare here.");
   const found = compare(before, after);
-  if (found.every(({ kind }) => kind === "same")) return h("p", { class: "muted" }, "They are the same.");
+  if (found.every(({ kind }) => kind === "same")) return h("p", { class: "muted" }, "No differences.");
   const near = found.map((_, at) =>
     found.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ kind }) => kind !== "same"),
   );

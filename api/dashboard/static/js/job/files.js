@@ -26,7 +26,7 @@ export function start(root, { id }) {
           h(
             "p",
             { class: "card empty" },
-            "No files yet: the configuration and the log come with the first attempt, the model at the end.",
+            "No files yet. The configuration and the log appear with the first attempt, the model at the end.",
           ),
         );
         return;
@@ -34,7 +34,7 @@ export function start(root, { id }) {
       const groups = Map.groupBy(items, (file) => groupOf(file.name));
       put(
         place,
-        isComplete ? null : h("p", { class: "note warn" }, "There are more files than are listed here."),
+        isComplete ? null : h("p", { class: "note warn" }, "Not all files are listed here."),
         items.some((file) => file.name === ARCHIVE) ? snippet() : null,
         h(
           "div",
@@ -51,7 +51,7 @@ export function start(root, { id }) {
                 {},
                 h("th", { scope: "col" }, "File"),
                 h("th", { scope: "col", class: "number" }, "Size"),
-                h("th", { scope: "col" }, "Changed"),
+                h("th", { scope: "col" }, "Modified"),
               ),
             ),
             [...groups].map(([name, files]) =>
@@ -72,7 +72,7 @@ export function start(root, { id }) {
       const button = place.querySelector(".snippet button");
       if (button) button.onclick = () => copy(place.querySelector(".snippet pre").textContent);
     } catch (error) {
-      put(place, h("p", { class: "note bad", role: "alert" }, `The files could not be listed: ${error.message}`));
+      put(place, h("p", { class: "note bad", role: "alert" }, `Could not list the files: ${error.message}`));
     }
   }
   const row = (file) =>
@@ -83,7 +83,7 @@ export function start(root, { id }) {
       h(
         "td",
         { class: "number" },
-        file.bytes === null ? h("span", { class: "muted" }, "made as it is sent") : bytes(file.bytes),
+        file.bytes === null ? h("span", { class: "muted" }, "created on download") : bytes(file.bytes),
       ),
       h("td", {}, time(file.modified_at)),
     );
@@ -105,7 +105,7 @@ export function start(root, { id }) {
       h(
         "pre",
         { tabindex: "0", "aria-label": "How to load the model" },
-        `curl -sS -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
+        `curl -sS -H "Authorization: Bearer \${TOKEN:?set it to one of your tokens, see Settings}" \\
   '${location.origin}/v1/jobs/${id}/artifacts/${ARCHIVE}' | tar xz
 python - <<'END'
 import numpy as np, tensorflow as tf

@@ -71,12 +71,10 @@ export function start(root, { id, state }) {
           h("button", { title: "Next match (Enter)" }, "↓"),
           count,
         ),
-        button("Jump to the error", "The lines that tell why it ended", jumpToTrouble),
-        h("label", { class: "check" }, follow, "follow the end"),
+        button("Jump to error", "Lines that show why the attempt ended", jumpToTrouble),
+        h("label", { class: "check" }, follow, "follow"),
         h("label", { class: "check" }, wrap, "wrap"),
-        button("Copy", "Copy the lines that are shown", () =>
-          copy(view.shownText(), "Copied the lines that are shown"),
-        ),
+        button("Copy", "Copy the visible lines", () => copy(view.shownText(), "Copied the visible lines")),
         download,
       ),
       status,
@@ -114,7 +112,7 @@ export function start(root, { id, state }) {
       where,
       view.total
         ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}`
-        : "The log is empty so far.",
+        : "The log is empty.",
     );
   }
   function showFresh() {
@@ -163,7 +161,7 @@ export function start(root, { id, state }) {
     } catch (error) {
       if (of !== number()) return;
       isWhole = hasEnded && error.status === 404;
-      say(where, `The log could not be read: ${error.message}`);
+      say(where, `Could not read the log: ${error.message}`);
     } finally {
       reading -= 1;
     }
@@ -268,7 +266,7 @@ export function start(root, { id, state }) {
         trouble,
         isWell
           ? "This attempt has no error."
-          : `${found.message ?? ""}${found.lines.length ? "" : ". No line of its log says why: this is its end"}`,
+          : `${found.message ?? ""}${found.lines.length ? "" : ". No log line says why; this is the end of the log"}`,
       );
     } catch (error) {
       say(trouble, error.message);

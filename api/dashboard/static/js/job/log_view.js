@@ -191,7 +191,7 @@ export class LogView {
     return h(
       "div",
       { dataset: { line: String(line) } },
-      h("a", { href: "#log", tabindex: "-1", title: "link to this line" }, String(line)),
+      h("a", { href: "#log", tabindex: "-1", title: "Link to this line" }, String(line)),
       h("span", {}),
     );
   }
@@ -244,8 +244,8 @@ const foldRow = ({ first }) =>
     h("button", { type: "button", class: "link", dataset: { fold: String(first) } }),
   );
 function showFold(row, { first, last, isOpen }) {
-  const lines = `${plural(last - first + 1, "line")} of TensorFlow's routine messages`;
-  const text = isOpen ? `▾ hide ${lines}` : `▸ ${lines} hidden`;
+  const lines = `${plural(last - first + 1, "line")} of routine TensorFlow output`;
+  const text = isOpen ? `▾ Hide ${lines}` : `▸ Show ${lines}`;
   if (row.lastChild.textContent !== text) row.lastChild.textContent = text;
   row.lastChild.setAttribute("aria-expanded", String(isOpen));
 }

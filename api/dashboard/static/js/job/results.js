@@ -1,4 +1,4 @@
-// What the model can do: COCO's figures, each category's, and pictures with truth beside prediction; by evaluation.
+// What the model can do: COCO metrics, each category's, and pictures with truth beside prediction; by evaluation.
 import { get, query } from "../shared/api.js";
 import { h, keyed, put, say } from "../shared/dom.js";
 import { percent } from "../shared/format.js";
@@ -42,11 +42,11 @@ export function start(root, { id, state }) {
   const withPictures = h(
     "section",
     { class: "card" },
-    h("h2", {}, "Truth (left) and prediction (right)"),
+    h("h2", {}, "Ground truth (left) and prediction (right)"),
     numbered,
     list,
   );
-  const noPictures = h("p", { class: "muted" }, "No pictures of this evaluation are kept.");
+  const noPictures = h("p", { class: "muted" }, "No images were kept for this evaluation.");
   const whole = [
     h("div", { class: "results-head" }, h("label", { for: "evaluation" }, "Evaluation at"), select, mainPlace),
     tables,
@@ -104,7 +104,7 @@ export function start(root, { id, state }) {
     } catch (error) {
       if (mine !== asked) return;
       due = true;
-      say(problem, `The results could not be loaded: ${error.message}`);
+      say(problem, `Could not load the results: ${error.message}`);
       problem.hidden = false;
     }
   }
@@ -150,7 +150,7 @@ export function start(root, { id, state }) {
       if (Number(select.value) === step)
         put(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
     } catch (error) {
-      say(problem, `The categories' figures could not be loaded: ${error.message}`);
+      say(problem, `Could not load the results by category: ${error.message}`);
       problem.hidden = false;
     }
   }
@@ -163,12 +163,12 @@ export function start(root, { id, state }) {
       // A name that runs from right to left must not take its neighbours along.
       put(
         numbered,
-        "Drawn by number: ",
+        "Shown by number: ",
         Object.entries(names).map(([number, one], index) => [`${index ? ", " : ""}#${number} `, h("bdi", {}, one)]),
       );
       numbered.hidden = false;
     } catch (error) {
-      say(problem, `The names of numbered classes could not be loaded: ${error.message}`);
+      say(problem, `Could not load the class names: ${error.message}`);
       problem.hidden = false;
     }
   }
@@ -244,8 +244,8 @@ export function start(root, { id, state }) {
     return h(
       "div",
       {},
-      table(`AP by category: the best ${half}`, rows.slice(0, half)),
-      table(`AP by category: the worst ${half}`, rows.slice(-half)),
+      table(`AP by category: best ${half}`, rows.slice(0, half)),
+      table(`AP by category: worst ${half}`, rows.slice(-half)),
       download,
     );
   }
@@ -256,7 +256,7 @@ export function start(root, { id, state }) {
         name: `${name.match(MAIN)[1] === "Masks" ? "mask " : ""}${name.match(MAIN)[3]}`,
         value,
       }));
-    return rows.length ? table("COCO's figures", rows) : null;
+    return rows.length ? table("COCO metrics", rows) : null;
   }
   /** COCO says -1 where there was nothing to find. */
   function table(caption, rows) {
@@ -281,7 +281,7 @@ export function start(root, { id, state }) {
               {},
               h("th", { scope: "row" }, name),
               h("td", {}, bar(value)),
-              h("td", { class: "number" }, value < 0 ? "none there" : percent(value, 1)),
+              h("td", { class: "number" }, value < 0 ? "no objects" : percent(value, 1)),
             ),
           ),
         ),
@@ -299,7 +299,7 @@ export function start(root, { id, state }) {
       .toSorted((one, other) => one.number - other.number)
       .map((picture) => ({
         ...picture,
-        words: `Image ${picture.number + 1}: truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right`,
+        words: `Image ${picture.number + 1}: ground truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right`,
       }));
     withPictures.hidden = !shown.length;
     noPictures.hidden = shown.length > 0;
@@ -316,7 +316,7 @@ export function start(root, { id, state }) {
   function updatePicture({ firstChild: button }, { link, words }) {
     const image = button.firstChild;
     if (image.getAttribute("src") === link) return;
-    button.setAttribute("aria-label", `${words}; larger`);
+    button.setAttribute("aria-label", `Enlarge ${words}`);
     image.alt = words;
     image.src = link;
   }

@@ -152,7 +152,7 @@ export function edit(element, field, state, reload) {
             close();
             toast(`${label} saved`);
             await reload();
-          } else say(error, `Somebody changed it to ${excerpt(before[field])} meanwhile. Save again to overwrite it.`);
+          } else say(error, `Someone else changed this to ${excerpt(before[field])}. Save again to overwrite it.`);
         } catch (problem) {
           say(error, problem.errors[0]?.message ?? problem.message);
         }

@@ -19,7 +19,7 @@ export function showTimeline(list, job, attempts) {
         "li",
         { class: "empty" },
         job.state === "failed"
-          ? "It never started: nothing that its policy allows would fit."
+          ? "Never started: nothing that the policy allows fits."
           : "Not started yet. The first attempt appears here when the job gets a device.",
       ),
     );
@@ -40,11 +40,7 @@ function make(job, attempt, isOpen) {
   const changes = h(
     "details",
     { class: "changes", hidden: !attempt.changes.length },
-    h(
-      "summary",
-      {},
-      `What was changed from ${attempt.number === 1 ? "what was asked for" : `attempt ${attempt.number - 1}`}`,
-    ),
+    h("summary", {}, `Changes from ${attempt.number === 1 ? "the request" : `attempt ${attempt.number - 1}`}`),
     h("div", {}, h("p", { class: "muted" }, "Loading …")),
   );
   changes.addEventListener("toggle", () => changes.open && showDiff(changes, job.id, attempt));
@@ -132,7 +128,7 @@ function end(job, attempt, next) {
       ? h(
           "div",
           { class: "evidence" },
-          h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "line")} of its log`),
+          h("p", { class: "muted small" }, `Evidence: ${plural(lines.length, "log line")}`),
           h(
             "ol",
             {},
@@ -140,7 +136,7 @@ function end(job, attempt, next) {
               h(
                 "li",
                 {},
-                h("a", { href: `#log:${attempt.number}:${line.line}`, title: "show it in the log" }, String(line.line)),
+                h("a", { href: `#log:${attempt.number}:${line.line}`, title: "Show in the log" }, String(line.line)),
                 h("code", {}, line.text),
               ),
             ),
@@ -170,7 +166,7 @@ async function showDiff(section, job, attempt) {
     put(place, attemptChanges(attempt.changes, diff.changes));
   } catch (error) {
     shown.delete(attempt.number);
-    put(place, h("p", { class: "error" }, `The changes could not be loaded: ${error.message}`));
+    put(place, h("p", { class: "error" }, `Could not load the changes: ${error.message}`));
   }
 }
 

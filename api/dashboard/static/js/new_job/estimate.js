@@ -9,8 +9,8 @@ import { submittedBlocks } from "../shared/own_config_changes.js";
 
 const SOURCES = {
   measured: "measured here",
-  scaled: "scaled from what was measured here",
-  catalogue: "a general estimate: this model was not measured here yet",
+  scaled: "scaled from measurements here",
+  catalogue: "general estimate; this model has not been measured here yet",
 };
 let isOpen = false; // the smaller rungs, for as long as one stays
 
@@ -26,9 +26,7 @@ export function showEstimate(place, found) {
       ? [h("h3", {}, "Changed in your pipeline.config"), submittedBlocks(found.config_changes)]
       : null,
     h("h3", {}, "Devices"),
-    found.devices.length
-      ? deviceList(found)
-      : h("p", { class: "muted" }, "No device is known yet. The job will wait for one."),
+    found.devices.length ? deviceList(found) : h("p", { class: "muted" }, "No devices yet. The job will wait for one."),
     h("h3", {}, "Fallbacks, tried in this order"),
     ladder(rungs, found.devices),
   );
@@ -78,7 +76,7 @@ function deviceList(found) {
         ),
         gauge({
           limit: one.total_bytes,
-          limitWords: "has",
+          limitWords: "total",
           predicted: one.predicted,
           taken: one.total_bytes - one.free_bytes,
           scale,
@@ -90,8 +88,8 @@ function deviceList(found) {
 
 function verdictOn({ fits, fits_now: fitsNow, problem }) {
   if (!fits) return pill("does not fit", "failed");
-  if (problem) return h("span", { title: problem }, pill("fits, but is quarantined", "warn"));
-  return fitsNow ? pill("fits", "free") : pill("fits when it is free", "warn");
+  if (problem) return h("span", { title: problem }, pill("fits, but quarantined", "warn"));
+  return fitsNow ? pill("fits", "free") : pill("fits when free", "warn");
 }
 
 /** The ladder leaves small steps out; the plan is on it all the same. */

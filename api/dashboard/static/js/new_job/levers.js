@@ -7,7 +7,7 @@ const LEVERS = {
   proposals: ["Proposals", "fewer of them, in two-stage models"],
   image_size: ["Image size", "smaller images"],
   backbone: ["Backbone", "a smaller one; training starts over"],
-  batch_size: ["Batch", "smaller, with learning rate and steps to match"],
+  batch_size: ["Batch", "smaller; learning rate and steps are adjusted"],
 };
 
 export function leverList(list, changed) {

@@ -13,7 +13,7 @@ const CURVES = {
   "Total loss": "Loss/total_loss",
   mAP: "DetectionBoxes_Precision/mAP",
   "Learning rate": "learning_rate",
-  "Images a second": "images_per_s",
+  "Images per second": "images_per_s",
   "Device memory": "device_memory_peak",
   "Host memory": "host_memory",
 };
@@ -168,7 +168,7 @@ async function find() {
     if (number === finding) offer([], error.message);
   }
 }
-function offer(items, problem = "no job of that name") {
+function offer(items, problem = "No matching jobs") {
   const chosen = wanted();
   const open = items.filter((job) => !chosen.includes(job.id));
   list.replaceChildren(
@@ -219,11 +219,11 @@ function showChosen() {
     (element, job) => {
       $(".swatch", element).style.background = colour(jobs.indexOf(job));
       say($("a", element), job.name);
-      $("button", element).setAttribute("aria-label", `Leave out ${job.name}`);
+      $("button", element).setAttribute("aria-label", `Remove ${job.name}`);
     },
   );
   search.disabled = jobs.length >= MOST;
-  search.placeholder = jobs.length >= MOST ? "five at most" : "add a job: name or number";
+  search.placeholder = jobs.length >= MOST ? "Five jobs at most" : "Add a job by name or number";
 }
 
 // --- what differs -----------------------------------------------------------------------------------------------------
@@ -249,8 +249,8 @@ const ROWS = [
   ["State", (job) => job.state],
   ["mAP", (job) => last(job, NAMES[1]), figure, { best: Math.max, same: SAME.data }],
   ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, { best: Math.max, same: SAME.data }],
-  ["Total loss, last", (job) => last(job, NAMES[0]), figure, { best: Math.min, same: SAME.loss }],
-  ["Images a second", (job) => last(job, "images_per_s"), figure, { best: Math.max, same: SAME.any }],
+  ["Latest total loss", (job) => last(job, NAMES[0]), figure, { best: Math.min, same: SAME.loss }],
+  ["Images per second", (job) => last(job, "images_per_s"), figure, { best: Math.max, same: SAME.any }],
   [
     "Peak memory",
     (job) => job.tries.at(-1)?.measured_peak_bytes ?? null,
@@ -357,7 +357,7 @@ async function showCurves() {
     if (charts.length) await grid.show(charts, range, { legend: false });
     else grid.clear(h("p", { class: "card empty" }, "None of these jobs has finished a step yet."));
   } catch (error) {
-    say($("#problem"), `The curves could not be drawn: ${error.message}`);
+    say($("#problem"), `Could not draw the charts: ${error.message}`);
     $("#problem").hidden = false;
   }
 }

@@ -34,7 +34,7 @@ async function datasets(place) {
 }
 
 const send =
-  () => `tar c -C records . | curl -sS -X POST -T - -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
+  () => `tar c -C records . | curl -sS -X POST -T - -H "Authorization: Bearer \${TOKEN:?set it to one of your tokens, see Settings}" \\
   -H 'Content-Type: application/x-tar' '${location.origin}/v1/datasets?name=cones'`;
 
 /** How many, and the first ones with how often each occurs. */

@@ -62,7 +62,7 @@ function updateDevice(card, device) {
     h(
       "table",
       { class: "holders" },
-      h("caption", { class: "visually-hidden" }, "Who holds its memory"),
+      h("caption", { class: "visually-hidden" }, "Memory by process"),
       h("tbody", {}, holders(device)),
     ),
     h("p", { class: "small muted number" }, facts(device)),
@@ -123,7 +123,7 @@ function holders(device) {
         h(
           "span",
           { title: process.name },
-          process.name ?? "a process",
+          process.name ?? "unknown process",
           h("span", { class: "muted" }, ` · pid ${process.pid}`),
         ),
         process.used_bytes,
@@ -145,7 +145,7 @@ function far({ attempt, phase, progress: { step, steps, eta_s } }) {
 }
 
 function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
-  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "away, last seen ", time(seen_at)]; // how warm it was is no longer so
+  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "offline, last seen ", time(seen_at)]; // how warm it was is no longer so
   return [
     utilisation === null ? null : `utilisation ${utilisation} %`,
     temperature === null ? null : `${temperature} °C`,
@@ -164,7 +164,7 @@ async function loadPast(id, place) {
       hours,
     );
   } catch (error) {
-    put(place, h("p", { class: "muted small" }, `The last hours could not be loaded: ${error.message}`));
+    put(place, h("p", { class: "muted small" }, `Could not load the history: ${error.message}`));
   }
 }
 const loadAllPast = () =>
@@ -193,6 +193,6 @@ function goThere() {
 }
 
 watchDevices(show, (error) => {
-  say($("#problem"), `The devices could not be loaded: ${error.message}`);
+  say($("#problem"), `Could not load the devices: ${error.message}`);
   $("#problem").hidden = false;
 });

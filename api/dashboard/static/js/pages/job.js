@@ -39,7 +39,7 @@ async function load() {
     show();
     hasLoaded();
   } catch (error) {
-    say($("#problem"), `The job could not be loaded: ${error.message}. Retrying.`);
+    say($("#problem"), `Could not load the job: ${error.message}. Retrying.`);
     $("#problem").hidden = false;
     clearTimeout(again); // of another that failed meanwhile
     again = setTimeout(load, AGAIN_MS);
@@ -52,7 +52,7 @@ function show() {
   const { job, attempts } = state;
   document.title = `${job.state === "running" && job.progress.step ? percent(job.progress.step / job.progress.steps) : job.state} · ${job.name} · Downshift`;
   if (!$("#name").classList.contains("editing")) put($("#name"), job.name, may() ? editButton("name") : null);
-  put($("#state"), pill(job.stopping ? `${job.stopping} asked for` : job.state, job.stopping ? "warn" : job.state));
+  put($("#state"), pill(job.stopping ? `${job.stopping} requested` : job.state, job.stopping ? "warn" : job.state));
   if (job.state === "queued") watchQueue();
   showNow();
   $("#now").dataset.state = job.state;
@@ -108,8 +108,8 @@ function sentence(job, attempts) {
     }
     case "paused":
       return job.progress.step
-        ? `Paused at step ${job.progress.step} of ${job.progress.steps}. It will go on from there.`
-        : "Paused before its first checkpoint. It will begin at step 0.";
+        ? `Paused at step ${job.progress.step} of ${job.progress.steps}. Resuming continues from there.`
+        : "Paused before its first checkpoint. Resuming starts at step 0.";
     case "succeeded":
       return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
     case "cancelled":
@@ -152,7 +152,7 @@ function showActions(job) {
           class: action.class ?? "",
           onclick: (event) =>
             runAction(event.target, async () => {
-              if (action.sure && !(await confirmed(action.sure, `${action.name} the job`))) return;
+              if (action.sure && !(await confirmed(action.sure, `${action.name} job`))) return;
               await post(`/v1/jobs/${id}/${verb}`);
               toast(`${action.name} requested`);
               await load();
@@ -184,7 +184,7 @@ function loadPart(name) {
     })
     .catch((error) => {
       delete loading[name];
-      toast(`This part could not be loaded: ${error.message}`, "bad");
+      toast(`Could not load this tab: ${error.message}`, "bad");
     });
   return loading[name];
 }

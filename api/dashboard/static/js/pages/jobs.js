@@ -125,7 +125,7 @@ async function load() {
     show();
   } catch (error) {
     if (number !== asked) return;
-    say($("#problem"), `The list could not be loaded: ${error.message}. Retrying.`);
+    say($("#problem"), `Could not load the jobs: ${error.message}. Retrying.`);
     $("#problem").hidden = false;
     setTimeout(load, 5000);
   } finally {
@@ -179,18 +179,18 @@ function show() {
       empty,
       isFiltered()
         ? [
-            h("h2", {}, "No job matches"),
-            h("p", {}, "Choose other filters above."),
+            h("h2", {}, "No jobs match"),
+            h("p", {}, "Change or clear the filters above."),
             h("a", { class: "button", href: "/" }, "Show all jobs"),
           ]
         : [
             h("h2", {}, "No jobs yet"),
             me && maySubmit(me)
               ? [
-                  h("p", {}, "Name a dataset and a model; the rest has defaults."),
+                  h("p", {}, "Choose a dataset and a model. Everything else has a default."),
                   h("a", { class: "button primary", href: "/jobs/new" }, "New job"),
                 ]
-              : h("p", {}, "New jobs that you can see appear here automatically."),
+              : h("p", {}, "Jobs appear here when they are submitted."),
           ],
     );
   }
@@ -209,7 +209,7 @@ function makeRow(job) {
   row.cells[0].append(
     h("input", {
       type: "checkbox",
-      "aria-label": `Choose job ${job.id}`,
+      "aria-label": `Select job ${job.id}`,
       onchange: (event) => choose(job, event.target.checked),
     }),
   );
@@ -276,11 +276,11 @@ const toCancel = () => [...chosen.values()].filter(canCancel);
 
 function showChosen() {
   $("#bulk").hidden = !chosen.size;
-  say($("#chosen"), `${plural(chosen.size, "job")} chosen`);
+  say($("#chosen"), `${plural(chosen.size, "job")} selected`);
   $("#compare").disabled = chosen.size < 2 || chosen.size > COMPARED;
   const open = toCancel().length;
   $("#cancel").hidden = !open;
-  say($("#cancel"), open === chosen.size ? "Cancel them" : `Cancel ${open} of them`);
+  say($("#cancel"), open === chosen.size ? `Cancel ${plural(open, "job")}` : `Cancel ${open} of ${chosen.size}`);
   for (const row of $$("#rows tr")) {
     const is = chosen.has(Number(row.dataset.key));
     row.classList.toggle("selected", is);
@@ -303,13 +303,8 @@ $("#compare").addEventListener("click", () =>
 $("#cancel").addEventListener("click", (event) =>
   runAction(event.target, async () => {
     const jobs = toCancel();
-    if (
-      !(await confirmed(
-        `Cancel ${plural(jobs.length, "job")}? Their files are kept, but they cannot be resumed.`,
-        "Cancel them",
-      ))
-    )
-      return;
+    const action = `Cancel ${plural(jobs.length, "job")}`;
+    if (!(await confirmed(`${action}? All files are kept, but a cancelled job cannot be resumed.`, action))) return;
     const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
     const isRunning = (job) => job.state === "running";
     // Those that wait first: they would start on the devices of the others.
@@ -336,15 +331,15 @@ function move(by) {
 addShortcuts({
   j: ["next job", () => move(1)],
   k: ["previous job", () => move(-1)],
-  Enter: ["open it"], // as on every link: the row's has the focus
+  Enter: ["open job"], // as on every link: the row's has the focus
   x: [
-    "choose it",
+    "select job",
     () => {
       const job = shown.find((one) => one.id === current);
       if (job) choose(job, !chosen.has(job.id));
     },
   ],
-  Escape: ["choose none", chooseNone],
+  Escape: ["clear selection", chooseNone],
 });
 
 // --- as it happens ----------------------------------------------------------------------------------------------------

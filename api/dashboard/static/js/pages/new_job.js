@@ -84,7 +84,7 @@ async function start() {
       h("option", { value: RANDOM, hidden: true }, "random weights"),
       checkpoints.map((one) => h("option", { value: one.name }, one.name)),
     );
-    if (!sets.items.length) problem("There is no dataset yet: see Datasets for how to add one.");
+    if (!sets.items.length) problem("No datasets yet. See Datasets for how to add one.");
     if (former) {
       say($("#title"), `New job, from #${clone}`);
       if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
@@ -97,7 +97,7 @@ async function start() {
     isFilled = true;
     estimate();
   } catch (error) {
-    problem(`The form could not be filled: ${error.message}`);
+    problem(`Could not load the form: ${error.message}`);
   }
 }
 
@@ -122,7 +122,7 @@ function problem(text) {
   $("#problem").hidden = false;
 }
 
-/** `asked`: a request, as it is sent; what it leaves out stays empty, which is the model's own setting. */
+/** `asked`: a request, as it is sent; what it leaves out stays empty, which is model default setting. */
 function fillFrom(asked) {
   const {
     train = {},
@@ -189,7 +189,7 @@ function showModel(isOther = false) {
   const isConfig = Boolean(value("config"));
   const { model, imageSize } = modelOfForm();
   showModelField(isConfig, model);
-  const source = isConfig ? "as in pipeline.config" : "the model's own";
+  const source = isConfig ? "from pipeline.config" : "model default";
   keepChoice(
     "size",
     [
@@ -218,7 +218,7 @@ function showModelField(isConfig, model) {
   }
   field.value = isConfig ? (model?.name ?? null) : chosen;
   field.disabled = isConfig;
-  say($("#model-hint"), isConfig ? "Read from your pipeline.config, below." : "");
+  say($("#model-hint"), isConfig ? "Read from your pipeline.config below." : "");
 }
 
 /** What is chosen stays chosen, also where the list does not have it, such as a size of a copied job. */
@@ -243,7 +243,7 @@ function chooseStart() {
 function showStart() {
   const isConfig = Boolean(value("config"));
   const [unsaid, random] = $("#checkpoint").options;
-  unsaid.textContent = isConfig ? "as in pipeline.config" : "random weights";
+  unsaid.textContent = isConfig ? "from pipeline.config" : "random weights";
   random.hidden = random.disabled = !isConfig;
   if (!isConfig && value("checkpoint") === RANDOM) $("#checkpoint").value = "";
   const none = isConfig || fitting().length ? "" : "No registered checkpoint fits this model. ";
@@ -367,7 +367,7 @@ async function estimate() {
     if (error.name === "AbortError") return;
     showErrors(faults(error));
     if (!$(".verdict", place))
-      put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Correct the marked fields first."));
+      put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Fix the marked fields first."));
     place.dataset.old = "";
   } finally {
     if (!signal.aborted) place.removeAttribute("aria-busy");
@@ -448,11 +448,11 @@ $("#curl").addEventListener("click", () => {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   copy(
     `curl -sS ${quoted(`${location.origin}/v1/jobs`)} \\
-  -H "Authorization: Bearer \${TOKEN:?set it to a token of yours, see Settings}" \\
+  -H "Authorization: Bearer \${TOKEN:?set it to one of your tokens, see Settings}" \\
   -H 'Content-Type: application/json' \\
   -d ${quoted(JSON.stringify(request()))}
 `,
-    "Copied. It takes your token from TOKEN.",
+    "Copied. Set TOKEN to your token before you run it.",
   );
 });
 

@@ -23,7 +23,7 @@ export async function account(place) {
         field(
           "Current password",
           h("input", { id: "current", type: "password", autocomplete: "current-password" }),
-          "Leave it empty if you have none yet.",
+          "Leave empty if you have no password yet.",
         ),
         field("New password", h("input", { id: "new-password", type: "password", autocomplete: "new-password" })),
       ],

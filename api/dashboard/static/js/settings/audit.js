@@ -5,13 +5,13 @@ import { time } from "../shared/format.js";
 import { runAction } from "../shared/messages.js";
 import { choice, line, table } from "./forms.js";
 
-const HEADS = { When: "", Who: "", What: "word", On: "", Details: "" };
+const HEADS = { Time: "", User: "", Action: "word", Target: "", Details: "" };
 const KINDS = {
-  "": "Everything",
+  "": "All actions",
   checkpoint: "Checkpoints",
   dataset: "Datasets",
   job: "Jobs",
-  login: "Refused log-ins",
+  login: "Failed logins",
   session: "Sessions",
   token: "Tokens",
   user: "Users",
@@ -28,8 +28,8 @@ export async function audit(place) {
   });
   const kind = choice("audit-kind", KINDS, "");
   kind.setAttribute("aria-label", "What");
-  const more = h("button", { type: "button", hidden: true, onclick: () => runAction(more, load) }, "Older");
-  const shown = table("Who did what, the newest first", HEADS, []);
+  const more = h("button", { type: "button", hidden: true, onclick: () => runAction(more, load) }, "Show older");
+  const shown = table("Who did what, newest first", HEADS, []);
   const body = $("tbody", shown);
   let cursor = null;
   let filter = {};
@@ -38,7 +38,7 @@ export async function audit(place) {
     const found = await get(`/v1/audit${query({ ...filter, cursor })}`);
     if (asked !== filter) return; // it has changed meanwhile
     if (!found.items.length && !cursor)
-      body.append(h("tr", {}, h("td", { colspan: "5", class: "muted" }, h("span", {}, "Nothing of this kind."))));
+      body.append(h("tr", {}, h("td", { colspan: "5", class: "muted" }, h("span", {}, "No matching entries."))));
     body.append(
       ...found.items.map((entry) =>
         line(HEADS, [
@@ -66,7 +66,7 @@ export async function audit(place) {
     h(
       "header",
       { class: "part" },
-      h("div", {}, h("h2", {}, "Audit"), h("p", { class: "muted" }, "Who did what, the newest first.")),
+      h("div", {}, h("h2", {}, "Audit"), h("p", { class: "muted" }, "Who did what, newest first.")),
       h("div", { class: "row" }, who, kind),
     ),
   );

@@ -93,7 +93,7 @@ export function secret(title, text) {
     title,
     {},
     h("h2", {}, title),
-    h("p", {}, "It is shown only this once. Copy it now."),
+    h("p", {}, "Copy it now. You cannot see it again."),
     h("pre", { class: "mono" }, text),
     h(
       "form",

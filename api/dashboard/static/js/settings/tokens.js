@@ -6,7 +6,7 @@ import { time } from "../shared/format.js";
 import { actionButton, ask, choice, empty, field, heading, secret, table } from "./forms.js";
 
 const day = (moment) => new Date(moment).toLocaleDateString();
-const SCOPES = { read: "read", submit: "read and submit", admin: "everything" };
+const SCOPES = { read: "read", submit: "read and submit", admin: "full access" };
 export async function tokens(place) {
   const me = await whoami();
   const items = (await get("/v1/tokens")).items.filter((token) => !token.revoked_at);
@@ -18,7 +18,7 @@ export async function tokens(place) {
         field(
           "Name",
           h("input", { id: "token-name", maxlength: "64", placeholder: "laptop", autocomplete: "off" }),
-          "So that you can tell your tokens apart.",
+          "Helps you tell your tokens apart.",
         ),
         field("Permission", choice("token-scope", mine, me.scopes.includes("submit") ? "submit" : "read")),
         field(
@@ -42,7 +42,9 @@ export async function tokens(place) {
     actionButton(
       "Revoke",
       async () => {
-        if (!(await confirmed(`Revoke “${token.name}”? Everything that uses it is refused from then on.`, "Revoke it")))
+        if (
+          !(await confirmed(`Revoke “${token.name}”? Anything that uses it loses access immediately.`, "Revoke token"))
+        )
           return;
         await remove(`/v1/tokens/${token.id}`);
         await tokens(place);
@@ -75,6 +77,6 @@ export async function tokens(place) {
             revoke(token),
           ]),
         )
-      : empty("You have no token."),
+      : empty("You have no tokens yet."),
   );
 }

@@ -7,7 +7,7 @@ import { toast } from "../shared/messages.js";
 import { ask, choice, field, table } from "./forms.js";
 
 const ROLES = { viewer: "Viewer: read only", member: "Member: submits jobs", admin: "Admin: full access" };
-const LIMITS = { max_queued: "Queued at most", max_running: "Running at most", device_hours_week: "Hours in 7 days" };
+const LIMITS = { max_queued: "Max queued", max_running: "Max running", device_hours_week: "Device hours in 7 days" };
 
 export async function users(place) {
   const { items } = await get("/v1/users");
@@ -17,8 +17,8 @@ export async function users(place) {
     Role: "",
     State: "",
     Running: "number",
-    "Hours, 7 days": "number",
-    "Queued at most": "number",
+    "Device hours, 7 days": "number",
+    "Max queued": "number",
     "": "action",
   };
   const add = h("button", { type: "button", class: "primary", onclick: () => addUser(place) }, "New user");
@@ -27,7 +27,12 @@ export async function users(place) {
     h(
       "header",
       { class: "part" },
-      h("div", {}, h("h2", {}, "Users"), h("p", { class: "muted" }, "Empty limits use the defaults of the service.")),
+      h(
+        "div",
+        {},
+        h("h2", {}, "Users"),
+        h("p", { class: "muted" }, "Users without their own limits get the service's defaults."),
+      ),
       add,
     ),
   );
@@ -65,7 +70,7 @@ function addUser(place) {
       field(
         "Password",
         h("input", { id: "user-password", type: "password", autocomplete: "new-password" }),
-        "Without a password, the user can log in with a token only.",
+        "Without a password, the user can log in only with a token.",
       ),
     ],
     "Create user",
@@ -120,7 +125,7 @@ function editUser(user, place) {
       };
       if ($("#edit-password").value) body.password = $("#edit-password").value;
       await patch(`/v1/users/${encodeURIComponent(user.name)}`, body, { headers: { "If-Match": `"${user.version}"` } });
-      toast(`${user.name}: saved`);
+      toast(`Saved ${user.name}`);
       await users(place);
     },
   );

@@ -14,11 +14,11 @@ export async function webhooks(place) {
     ask(
       "New webhook",
       [
-        field("Address", h("input", { id: "hook-url", type: "url", placeholder: "https://…", maxlength: "1000" })),
+        field("URL", h("input", { id: "hook-url", type: "url", placeholder: "https://…", maxlength: "1000" })),
         h(
           "fieldset",
           {},
-          h("legend", {}, "Send a message when a job"),
+          h("legend", {}, "Events to send"),
           Object.entries(KINDS).map(([kind, words]) =>
             h(
               "label",
@@ -38,7 +38,7 @@ export async function webhooks(place) {
             .filter((box) => box.checked)
             .map((box) => box.value),
         });
-        secret("The webhook's secret", hook.secret);
+        secret("Webhook secret", hook.secret);
         await webhooks(place);
       },
     );
@@ -47,7 +47,7 @@ export async function webhooks(place) {
     " ",
     actionButton("Test", async () => {
       await post(`/v1/webhooks/${hook.id}/test`);
-      toast("A test message is on its way: see its deliveries");
+      toast("Test event queued. See Deliveries for the result.");
     }),
     " ",
     actionButton(hook.disabled_at ? "Enable" : "Disable", async () => {
@@ -58,19 +58,19 @@ export async function webhooks(place) {
     actionButton(
       "Remove",
       async () => {
-        if (!(await confirmed(`Remove the webhook to ${hook.url}?`, "Remove it"))) return;
+        if (!(await confirmed(`Remove the webhook to ${hook.url}?`, "Remove webhook"))) return;
         await remove(`/v1/webhooks/${hook.id}`);
         await webhooks(place);
       },
       "danger",
     ),
   ];
-  const heads = { Address: "", Events: "", State: "", "": "action" };
+  const heads = { URL: "", Events: "", State: "", "": "action" };
   put(
     place,
     heading(
       "Webhooks",
-      "Signed messages about your jobs (Standard Webhooks).",
+      "Get signed events about your jobs (Standard Webhooks).",
       h("button", { type: "button", class: "primary", onclick: add }, "New webhook"),
     ),
   );
@@ -86,7 +86,7 @@ export async function webhooks(place) {
             actions(hook),
           ]),
         )
-      : empty("There is no webhook."),
+      : empty("You have no webhooks yet."),
   );
 }
 function hookState(hook) {
@@ -104,7 +104,7 @@ async function deliveries(hook) {
       : one.next_at
         ? h("span", {}, dot("retrying", "busy"), " ", time(one.next_at))
         : dot("not delivered", "failed");
-  const heads = { When: "", What: "", State: "", Tries: "number", Error: "" };
+  const heads = { Time: "", Event: "", State: "", Tries: "number", Error: "" };
   const title = "Deliveries";
   openDialog(
     title,
@@ -123,7 +123,7 @@ async function deliveries(hook) {
             one.error ?? "",
           ]),
         )
-      : h("p", {}, "Nothing was sent in the last 30 days."),
+      : h("p", {}, "No deliveries in the last 30 days."),
     h("form", { method: "dialog" }, h("menu", {}, h("button", {}, "Close"))),
   );
 }

@@ -45,7 +45,7 @@ async function ask(method, path, body, { signal, headers = {} } = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, { detail: "the service cannot be reached: is it running, and is the network there?" });
+    throw new Problem(0, { detail: "cannot reach the service: check that it is running and that you are online" });
   }
   if (answer.status === 401 && path !== "/v1/session") {
     location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);

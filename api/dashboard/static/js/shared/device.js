@@ -10,7 +10,7 @@ export const labelOf = ({ id }) =>
 
 /** free, in use, quarantined, used by others, away: in words and a colour. */
 export function stateOf(device) {
-  if (!device.is_present) return ["away", "queued"];
+  if (!device.is_present) return ["offline", "queued"];
   if (device.problem) return ["quarantined", "quarantined"];
   if (device.job) return ["in use", "running"];
   return device.others_bytes > 0.1 * device.total_bytes ? ["used by others", "busy"] : ["free", "free"];

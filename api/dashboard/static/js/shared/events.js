@@ -70,12 +70,12 @@ function reconnect(seconds = 5) {
 }
 
 const STATES = {
-  live: ["live", "This page updates as things happen"],
+  live: ["live", "This page updates live"],
   lost: [
     "reconnecting",
-    "The service does not answer. This page may be out of date; it catches up when the service is back",
+    "The service is not responding. This page may be out of date and catches up when the service is back",
   ],
-  offline: ["offline", "This computer is offline. This page may be out of date"],
+  offline: ["offline", "You are offline. This page may be out of date"],
 };
 function show(state, seconds = 0) {
   const element = document.querySelector(".live");

@@ -9,7 +9,7 @@ import { removeShortcut, showShortcuts } from "./shortcuts.js";
 keepTimes();
 listen(() => {}); // so that every page says whether it is live
 
-const THEMES = { system: "as the system", light: "light", dark: "dark" };
+const THEMES = { system: "system", light: "light", dark: "dark" };
 const themeButton = $("#theme");
 themeButton.addEventListener("click", () => {
   const names = Object.keys(THEMES);

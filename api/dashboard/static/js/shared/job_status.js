@@ -16,13 +16,13 @@ export function trouble(job) {
       "",
     ];
   }
-  return changes ? [`planned to fit: ${changes}`, job.summary ?? "", ""] : ["", "", ""];
+  return changes ? [`reduced to fit: ${changes}`, job.summary ?? "", ""] : ["", "", ""];
 }
 
 const SHORT = {
   too_large: "out of memory",
   spike: "out of memory",
-  neighbour: "out of memory by a neighbour",
+  neighbour: "out of memory: another process",
   host: "out of host memory",
 };
 const PLAN = {
@@ -60,7 +60,7 @@ export function waits(job, devices) {
 
 /** A job that waits for something is not next, even where no other job is before it. */
 export const place = ({ queue_position: position, reason }) =>
-  position === 1 && !reason ? "next in queue" : position ? `${ordinal(position)} in queue` : "waits";
+  position === 1 && !reason ? "next in queue" : position ? `${ordinal(position)} in queue` : "waiting";
 
 /** Of the devices that are large enough for it; unknown where one of these is free, or something else is waited for. */
 export function wait(job, devices) {
@@ -81,7 +81,7 @@ export function progressOf(job, phase) {
   const { step, steps, eta_s } = job.progress;
   const words = [`${step}/${steps}`];
   if (job.state === "queued") words.push(place(job));
-  else if (job.state === "running" && !(eta_s > 0)) words.push(job.progress.phase ?? phase ?? "starts");
+  else if (job.state === "running" && !(eta_s > 0)) words.push(job.progress.phase ?? phase ?? "starting");
   else if (job.state === "running") words.push(`${duration(eta_s)} left`);
   else if (job.finished_at && job.started_at)
     words.push(`took ${duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)}`);

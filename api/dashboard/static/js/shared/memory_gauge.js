@@ -31,9 +31,9 @@ export function gauge({
   const words = [
     measured ? ["measured", `measured ${bytes(measured)}`] : null,
     wanted
-      ? ["over", `asked for ${bytes(wanted)} more`]
+      ? ["over", `requested ${bytes(wanted)} more`]
       : need > limit
-        ? ["over", `${bytes(need - limit)} too much`]
+        ? ["over", `${bytes(need - limit)} over the limit`]
         : null,
     predicted
       ? [

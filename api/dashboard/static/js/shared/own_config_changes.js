@@ -4,21 +4,21 @@ import { plural } from "./format.js";
 import { arrow } from "./plan.js";
 
 const GROUPS = {
-  memory: "To fit the memory",
+  memory: "To fit in memory",
   request: "Your request",
   checkpoint: "Starting weights",
-  dataset: "The dataset",
+  dataset: "Dataset",
   evaluation: "Evaluation",
   input: "Input pipeline",
   files: "Files",
-  unused: "Without effect",
+  unused: "No effect",
   unexplained: "Unexplained",
 };
 const FOLDED = new Set(["dataset", "evaluation", "input", "files", "unused"]); // always ours, and long
 
 /** `changes`: as the API has them, in its order. */
 export function submittedBlocks(changes) {
-  if (!changes.length) return h("p", { class: "muted" }, "It is run as it was sent.");
+  if (!changes.length) return h("p", { class: "muted" }, "Runs exactly as submitted.");
   return h(
     "div",
     { class: "submitted-blocks" },

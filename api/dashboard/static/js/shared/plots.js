@@ -9,7 +9,7 @@ export const GROUPS = [
   { title: "Losses", has: (name) => name.startsWith("Loss/") },
   { title: "mAP", has: (name) => /^Detection(Boxes|Masks)_Precision\/mAP(@\.50IOU|@\.75IOU)?$/.test(name), zero: true },
   { title: "Learning rate", has: (name) => name === "learning_rate", zero: true },
-  { title: "Images a second", has: (name) => name === "images_per_s", zero: true },
+  { title: "Images per second", has: (name) => name === "images_per_s", zero: true },
   { title: "Device memory", unit: "MB", has: (name) => /^device_memory(_peak)?$/.test(name), scale: MB, zero: true },
   { title: "Host memory", unit: "MB", has: (name) => name === "host_memory", scale: MB, zero: true },
 ];
@@ -37,7 +37,7 @@ export function plotly(address) {
       onerror: () => {
         loading = null;
         script.remove();
-        reject(new Error("the chart library could not be loaded"));
+        reject(new Error("could not load the chart library"));
       },
     });
     document.head.append(script);
@@ -333,7 +333,7 @@ export function zoomHead(showAll) {
     show(range) {
       say(
         help,
-        `${isTouched() ? "Tap a chart for its values." : "Drag to zoom in, on all of them; double click for all steps."} Lines are means, bands the lowest and highest values.`,
+        `${isTouched() ? "Tap a chart for its values." : "Drag to zoom all charts; double-click to reset."} Lines show means, bands minimum and maximum.`,
       );
       all.hidden = range === null;
     },

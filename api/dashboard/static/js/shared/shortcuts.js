@@ -48,9 +48,9 @@ export function showShortcuts() {
     h("dd", {}, what),
   ]);
   openDialog(
-    "Keys",
+    "Keyboard shortcuts",
     { class: "narrow" },
-    h("h2", {}, "Keys"),
+    h("h2", {}, "Keyboard shortcuts"),
     h("dl", { class: "facts" }, rows),
     h("form", { method: "dialog" }, h("menu", {}, h("button", {}, "Close"))),
   );

@@ -9,6 +9,6 @@ export const trainLink = (values, name) =>
 export const actionCell = (...children) => h("td", { class: "action" }, ...children);
 
 export function showProblem(error) {
-  say($("#problem"), `The list could not be loaded: ${error.message}`);
+  say($("#problem"), `Could not load the list: ${error.message}`);
   $("#problem").hidden = false;
 }
