@@ -13,7 +13,24 @@ from api.middleware.authentication import Gate, is_public
 from api.middleware.body_limit import BodyLimit
 from api.middleware.request_counts import Traffic
 from api.middleware.request_log import Edge
-from api.routes import attempts, events, files, health, jobs, metrics, sessions, supplies, tokens, users, webhooks
+from api.routes import (
+    artifacts,
+    attempts,
+    checkpoints,
+    datasets,
+    devices,
+    events,
+    health,
+    jobs,
+    logs,
+    metrics,
+    models,
+    queue,
+    sessions,
+    tokens,
+    users,
+    webhooks,
+)
 from api.sse.hub import Broadcaster
 from services.settings import Settings
 from services.store.engine import Store
@@ -64,7 +81,22 @@ def _v1() -> APIRouter:
         dependencies=[Depends(known_query_only)],
         responses=problems.documented(400, 401, 403, 413, 415, 429),
     )
-    for module in (jobs, attempts, files, events, supplies, tokens, sessions, users, webhooks):
+    for module in (
+        jobs,
+        attempts,
+        logs,
+        artifacts,
+        events,
+        models,
+        datasets,
+        checkpoints,
+        devices,
+        queue,
+        tokens,
+        sessions,
+        users,
+        webhooks,
+    ):
         router.include_router(module.router)
     return router
 

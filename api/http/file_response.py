@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.datastructures import Headers
 
-from api.http.problems import problem
+from api.http.problems import documented, problem
 from services.safe_files import read_exactly
 
-__all__ = ["TEXT", "attachment", "file_response", "media_type_of"]
+__all__ = ["PARTIAL", "TEXT", "WHOLE", "attachment", "file_response", "media_type_of"]
 
 TEXT = "text/plain; charset=utf-8"
 # Nothing that a browser would run: everything else is saved, not shown.
@@ -24,12 +24,22 @@ _MEDIA_TYPES = {
     "jsonl": TEXT,
     "gz": "application/gzip",
 }
-OTHER = "application/octet-stream"
+_OTHER = "application/octet-stream"
+_CONTENT = {
+    kind: {"schema": {"type": "string", "format": "binary"}}
+    for kind in (_OTHER, "image/png", "image/jpeg", "application/gzip", "text/plain")
+}
+# What FastAPI's `responses` needs to describe a route that answers with `file_response`.
+WHOLE: dict[int | str, dict[str, Any]] = {200: {"description": "The file", "content": _CONTENT}}
+PARTIAL: dict[int | str, dict[str, Any]] = {
+    206: {"description": "The range that was requested", "content": _CONTENT},
+    **documented(416),
+}
 _ONE_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def media_type_of(name: str) -> str:
-    return _MEDIA_TYPES.get(name.rpartition(".")[2], OTHER)
+    return _MEDIA_TYPES.get(name.rpartition(".")[2], _OTHER)
 
 
 def attachment(name: str) -> dict[str, str]:

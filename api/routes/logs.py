@@ -1,40 +1,24 @@
-"""Logs and artifacts."""
+"""The trainer's log of an attempt: whole, by line, by search."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import PlainTextResponse, Response, StreamingResponse
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import PlainTextResponse, Response
 
 from api.dependencies import LARGEST_ID, Caller, Here, JobId
-from api.http.file_response import OTHER, TEXT, attachment, file_response, media_type_of
+from api.http.file_response import PARTIAL, TEXT, attachment, file_response
 from api.http.problems import documented
-from api.schemas.responses import Artifacts, LogLines, LogMatches, LogTrouble
-from services.jobs import artifacts
+from api.schemas.responses import LogLines, LogMatches, LogTrouble
 from services.logs import read
 from services.logs.read import Excerpt
 
-router = APIRouter(prefix="/jobs/{job_id}", tags=["files"], responses=documented(404))
+router = APIRouter(prefix="/jobs/{job_id}", tags=["logs"], responses=documented(404))
 
 Attempt = Annotated[int | None, Query(ge=1, le=1000, description="none: the newest")]
-_MATCHES = 1000  # lines, where a search does not say how many
-_KINDS = (OTHER, "image/png", "image/jpeg", "application/gzip", "text/plain")
-_FILE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The file",
-        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _KINDS},
-    }
-}
-
-_PART: dict[int | str, dict[str, Any]] = {
-    206: {
-        "description": "The range that was requested",
-        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _KINDS},
-    },
-    **documented(416),
-}
+_MATCHES = 1000  # lines, if a search does not say how many
 
 
-@router.get("/logs", response_class=PlainTextResponse, responses=_PART)
+@router.get("/logs", response_class=PlainTextResponse, responses=PARTIAL)
 def read_log(
     job_id: JobId,
     here: Here,
@@ -114,27 +98,3 @@ def _excerpt(excerpt: Excerpt) -> PlainTextResponse:
     if excerpt.is_cut:
         headers["Downshift-Cut"] = "true"
     return PlainTextResponse(excerpt.text, headers=headers)
-
-
-@router.get("/artifacts", response_model=Artifacts)
-def list_artifacts(job_id: JobId, here: Here, caller: Caller) -> Any:
-    """The files of the job to download. `export.tar.gz` is the whole exported model."""
-    return artifacts.list_artifacts(here.store, here.settings, caller, job_id)
-
-
-@router.get("/artifacts/{name:path}", response_class=Response, responses={**_FILE, **_PART})
-def read_artifact(
-    job_id: JobId,
-    name: Annotated[str, Path(max_length=1024, examples=[artifacts.EXPORT_ARCHIVE])],
-    request: Request,
-    here: Here,
-    caller: Caller,
-) -> Response:
-    if name == artifacts.EXPORT_ARCHIVE:
-        pieces = artifacts.stream_export(here.store, here.settings, caller, job_id)
-        return StreamingResponse(
-            pieces, media_type=media_type_of(name), headers=attachment(f"job-{job_id}-{artifacts.EXPORT_ARCHIVE}")
-        )
-    found = artifacts.open_artifact(here.store, here.settings, caller, job_id, name)
-    kind = media_type_of(name)
-    return file_response(request, found.file, found.bytes, kind, {} if kind.startswith("image/") else attachment(name))

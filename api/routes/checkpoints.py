@@ -1,0 +1,46 @@
+"""Checkpoints that training can start from: list them, show one, upload one."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+
+from api.dependencies import Caller, Here, IdempotencyKey
+from api.http.created import created
+from api.http.problems import documented
+from api.schemas.responses import Checkpoint, Checkpoints
+from api.upload_receiver import UPLOAD, NewName, receive_upload
+from services.idempotency import Done
+from services.library import listing, uploads
+from services.library.uploads import Desk, Upload
+
+router = APIRouter(tags=["checkpoints"])
+
+
+@router.get("/checkpoints", response_model=Checkpoints)
+def list_checkpoints(here: Here, caller: Caller) -> Any:
+    """The checkpoints that training can start from."""
+    return {"items": listing.list_checkpoints(here.settings)}
+
+
+@router.post("/checkpoints", response_model=Checkpoint, **UPLOAD)
+async def add_checkpoint(
+    name: NewName,
+    request: Request,
+    response: Response,
+    here: Here,
+    caller: Caller,
+    idempotency_key: IdempotencyKey = None,
+) -> Any:
+    """Add a checkpoint to start training from: a tar, gzipped or not, with one TensorFlow checkpoint (`ckpt-….index`
+    and its data) somewhere in it. The archives of the Object Detection API's model zoo can be sent as they are."""
+
+    def add(desk: Desk, upload: Upload) -> Done:
+        return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
+
+    done = await receive_upload(request, here, caller, add)
+    return created(done, response)
+
+
+@router.get("/checkpoints/{name}", response_model=Checkpoint, responses=documented(404))
+def show_checkpoint(name: Annotated[str, Path(max_length=64, examples=["coco17"])], here: Here, caller: Caller) -> Any:
+    return listing.show_checkpoint(here.settings, name)

@@ -1,0 +1,17 @@
+"""The model catalogue."""
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from api.dependencies import Caller
+from api.schemas.responses import Models
+from services.library import listing
+
+router = APIRouter(tags=["models"])
+
+
+@router.get("/models", response_model=Models)
+def list_models(caller: Caller) -> Any:
+    """The models that can be trained, each with the settings it starts from."""
+    return {"items": listing.list_models()}

@@ -1,0 +1,17 @@
+"""The queue of waiting jobs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from api.dependencies import Caller, Here
+from api.schemas.responses import Queue
+from services.jobs import queries
+
+router = APIRouter(tags=["queue"])
+
+
+@router.get("/queue", response_model=Queue)
+def show_queue(here: Here, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> Any:
+    """The jobs that wait, in the order in which they will start."""
+    return queries.list_queue(here.store, here.settings, caller, limit)
