@@ -7,6 +7,7 @@ from fastapi import Depends, Header, Path, Request
 
 from api.middleware.rate_limit import Logins, Rate
 from api.schemas import patterns
+from api.schemas.base import LARGEST_ID
 from api.upload_queue import UploadQueue
 from services.domain.suggestions import shortened
 from services.errors import Fault, Invalid, Unauthenticated
@@ -29,7 +30,6 @@ __all__ = [
 ]
 
 _MOST_TOLD = 20  # parameters that do not exist
-LARGEST_ID = 2**53 - 1  # what JavaScript can count to
 
 
 @dataclass(frozen=True)

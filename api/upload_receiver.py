@@ -15,7 +15,7 @@ from api.dependencies import Context
 from api.http.created import CREATED
 from api.http.problems import documented
 from api.middleware.body_limit import ARCHIVES
-from api.schemas.requests import Name
+from api.schemas.base import Name
 from services.idempotency import Done
 from services.library import uploads
 from services.library.uploads import Desk, Upload

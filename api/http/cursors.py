@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 
-from api.dependencies import LARGEST_ID
+from api.schemas.base import LARGEST_ID
 from services.errors import Fault, Invalid
 
 __all__ = ["read", "write"]

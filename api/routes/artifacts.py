@@ -8,7 +8,7 @@ from fastapi.responses import Response, StreamingResponse
 from api.dependencies import Caller, Here, JobId
 from api.http.file_response import PARTIAL, WHOLE, attachment, file_response, media_type_of
 from api.http.problems import documented
-from api.schemas.responses import Artifacts
+from api.schemas.artifacts import Artifacts
 from services.jobs import artifacts
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["artifacts"], responses=documented(404))

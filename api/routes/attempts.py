@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 
-from api.dependencies import LARGEST_ID, AttemptNumber, Caller, Here, JobId
+from api.dependencies import AttemptNumber, Caller, Here, JobId
 from api.http.problems import documented
-from api.schemas.responses import Attempt, Attempts, Diff, Metrics
+from api.schemas.attempts import Attempt, Attempts, Diff, Metrics
+from api.schemas.base import LARGEST_ID
 from services.jobs import config_diff, queries
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["attempts"], responses=documented(404))

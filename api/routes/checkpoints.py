@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from api.dependencies import Caller, Here, IdempotencyKey
 from api.http.created import created
 from api.http.problems import documented
-from api.schemas.responses import Checkpoint, Checkpoints
+from api.schemas.checkpoints import Checkpoint, Checkpoints
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Done
 from services.library import listing, uploads

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from api.dependencies import Caller, Here, IdempotencyKey
 from api.http.created import created
 from api.http.problems import documented
-from api.schemas.responses import Dataset, Datasets
+from api.schemas.datasets import Dataset, Datasets
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Done
 from services.library import listing, uploads

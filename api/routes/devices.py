@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from api.dependencies import Caller, Here
 from api.http.problems import documented
 from api.schemas import patterns
-from api.schemas.responses import DeviceHistory, Devices
+from api.schemas.devices import DeviceHistory, Devices
 from services.devices import history, listing
 
 router = APIRouter(tags=["devices"])

@@ -11,8 +11,9 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.concurrency import run_in_threadpool
 
-from api.dependencies import LARGEST_ID, Caller, Here, JobId
+from api.dependencies import Caller, Here, JobId
 from api.http.problems import documented
+from api.schemas.base import LARGEST_ID
 from api.sse.hub import PAGE, Broadcaster, Subscription, Told
 from api.sse.response import EventStream
 from services.clock import utc_now

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from api.dependencies import Here
 from api.http.problems import documented, problem
-from api.schemas.responses import Health, Ready
+from api.schemas.health import Health, Ready
 from services.readiness import readiness
 
 router = APIRouter(tags=["health"])

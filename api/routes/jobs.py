@@ -10,8 +10,8 @@ from api.http.created import ACCEPTED, REPLAYED, created, say_replayed
 from api.http.etags import IfMatch
 from api.http.problems import documented
 from api.schemas import patterns
-from api.schemas.requests import CloneBody, EditBody, SubmitBody
-from api.schemas.responses import Estimate, Job, Jobs, SubmittedJob
+from api.schemas.estimates import Estimate
+from api.schemas.jobs import CloneBody, EditBody, Job, Jobs, SubmitBody, SubmittedJob
 from services.domain.jobs.states import State
 from services.jobs import actions, estimate, queries
 from services.jobs import submit as submission

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from api.dependencies import LARGEST_ID, Caller, Here, JobId
+from api.dependencies import Caller, Here, JobId
 from api.http.file_response import PARTIAL, TEXT, attachment, file_response
 from api.http.problems import documented
-from api.schemas.responses import LogLines, LogMatches, LogTrouble
+from api.schemas.base import LARGEST_ID
+from api.schemas.logs import LogLines, LogMatches, LogTrouble
 from services.logs import read
 from services.logs.read import Excerpt
 

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from api.dependencies import Caller
-from api.schemas.responses import Models
+from api.schemas.models import Models
 from services.library import listing
 
 router = APIRouter(tags=["models"])

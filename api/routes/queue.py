@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from api.dependencies import Caller, Here
-from api.schemas.responses import Queue
+from api.schemas.queue import Queue
 from services.jobs import queries
 
 router = APIRouter(tags=["queue"])

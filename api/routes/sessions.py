@@ -8,8 +8,7 @@ from fastapi import APIRouter, Request, Response
 from api.dependencies import Caller, Here, address_of, browser_of
 from api.http import cookies
 from api.http.problems import documented
-from api.schemas.requests import LoginBody
-from api.schemas.responses import WhoAmI
+from api.schemas.sessions import LoginBody, WhoAmI
 from services.errors import Unauthenticated
 from services.users import directory, sessions
 from services.users.principal import Scope

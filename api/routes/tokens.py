@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from api.dependencies import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.dependencies import Caller, Here, IdempotencyKey
 from api.http.created import CREATED, created
 from api.http.problems import documented
-from api.schemas.requests import TokenBody
-from api.schemas.responses import NewToken, Token, Tokens
+from api.schemas.base import LARGEST_ID
+from api.schemas.tokens import NewToken, Token, TokenBody, Tokens
 from services.users import tokens
 from services.users.principal import Scope
 

@@ -10,8 +10,8 @@ from api.http.created import CREATED, created
 from api.http.etags import IfMatch
 from api.http.problems import documented
 from api.schemas import patterns
-from api.schemas.requests import OwnPasswordBody, UserBody, UserChangeBody
-from api.schemas.responses import Audit, User, Users
+from api.schemas.audit import Audit
+from api.schemas.users import OwnPasswordBody, User, UserBody, UserChangeBody, Users
 from services.domain.jobs.limits import Limits
 from services.users import directory
 from services.users.principal import Role

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api.dependencies import LARGEST_ID, Caller, Here, IdempotencyKey
+from api.dependencies import Caller, Here, IdempotencyKey
 from api.http import etags
 from api.http.created import CREATED, created
 from api.http.etags import IfMatch
 from api.http.problems import documented
-from api.schemas.requests import WebhookBody, WebhookEditBody
-from api.schemas.responses import Deliveries, Delivery, NewWebhook, Webhook, Webhooks
+from api.schemas.base import LARGEST_ID
+from api.schemas.webhooks import Deliveries, Delivery, NewWebhook, Webhook, WebhookBody, WebhookEditBody, Webhooks
 from services.webhooks import subscriptions
 
 router = APIRouter(tags=["webhooks"])

@@ -12,8 +12,8 @@ from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig,
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from api.app import create_app
-from api.dependencies import LARGEST_ID
 from api.routes import events
+from api.schemas.base import LARGEST_ID
 from services.domain import catalogue
 from services.domain.jobs.states import State
 from services.settings import Settings

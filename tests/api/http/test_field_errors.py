@@ -11,7 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from api.http import problems
 from api.http.field_errors import _model, faults_of
 from api.schemas import patterns
-from api.schemas.requests import SubmitBody, UserBody, WebhookBody
+from api.schemas.jobs import SubmitBody
+from api.schemas.users import UserBody
+from api.schemas.webhooks import WebhookBody
 from tests.support.api_service import Service, expect_problem
 
 JOB = {"dataset": "shapes", "model": "efficientdet_d0"}
