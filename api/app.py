@@ -16,6 +16,7 @@ from api.middleware.request_log import Edge
 from api.routes import (
     artifacts,
     attempts,
+    audit,
     checkpoints,
     datasets,
     devices,
@@ -95,6 +96,7 @@ def _v1() -> APIRouter:
         tokens,
         sessions,
         users,
+        audit,
         webhooks,
     ):
         router.include_router(module.router)

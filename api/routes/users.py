@@ -1,16 +1,15 @@
 """The accounts of the team, one's own password, and who did what."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 
 from api.dependencies import Caller, Here, IdempotencyKey, browser_of
-from api.http import cursors, etags
+from api.http import etags
 from api.http.created import CREATED, created
 from api.http.etags import IfMatch
 from api.http.problems import documented
 from api.schemas import patterns
-from api.schemas.audit import Audit
 from api.schemas.users import OwnPasswordBody, User, UserBody, UserChangeBody, Users
 from services.domain.jobs.limits import Limits
 from services.users import directory
@@ -68,20 +67,3 @@ def change_own_password(body: OwnPasswordBody, request: Request, here: Here, cal
     here.password_tries.take(caller.user_id, "tries")
     directory.change_own_password(here.store, caller, body.password, body.current, browser_of(request))
     return Response(status_code=204)
-
-
-@router.get("/audit", response_model=Audit)
-def read_audit(
-    here: Here,
-    caller: Caller,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
-    user: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="who did it")] = None,
-    kind: Annotated[
-        Literal["checkpoint", "dataset", "job", "login", "session", "token", "user", "webhook"] | None,
-        Query(description="what it was done to"),
-    ] = None,
-) -> Any:
-    """Who did what, newest first; for admins."""
-    page = directory.audit_page(here.store, caller, limit, cursors.read(cursor), user, kind)
-    return {"items": page.items, "next": cursors.write(page.before)}

@@ -1,0 +1,30 @@
+"""The audit log."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+
+from api.dependencies import Caller, Here
+from api.http import cursors
+from api.schemas import patterns
+from api.schemas.audit import Audit
+from services.users import directory
+
+router = APIRouter(tags=["audit"])
+
+
+@router.get("/audit", response_model=Audit)
+def read_audit(
+    here: Here,
+    caller: Caller,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
+    user: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="who did it")] = None,
+    kind: Annotated[
+        Literal["checkpoint", "dataset", "job", "login", "session", "token", "user", "webhook"] | None,
+        Query(description="what it was done to"),
+    ] = None,
+) -> Any:
+    """Who did what, newest first; for admins."""
+    page = directory.audit_page(here.store, caller, limit, cursors.read(cursor), user, kind)
+    return {"items": page.items, "next": cursors.write(page.before)}
