@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api import docs_page
-from api.dashboard import pages
 from api.dependencies import Context, known_query_only
 from api.http import cookies, problems
 from api.middleware.authentication import Gate, is_public
@@ -26,6 +25,7 @@ from api.routes import (
     logs,
     metrics,
     models,
+    pages,
     queue,
     sessions,
     tokens,

@@ -1,1 +1,1 @@
-"""The dashboard: `pages` serves the shells in templates/ and the scripts and styles in static/."""
+"""The dashboard: templates/, the scripts and styles in static/, and the code that renders and finds them."""

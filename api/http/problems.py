@@ -117,7 +117,7 @@ def _response(
     headers: Mapping[str, str] | None,
 ) -> Response:
     number = scope.get("state", {}).get("request_id", "")
-    if pages.is_page(scope):
+    if pages.wants_page(scope):
         return pages.error_page(status, title, detail, number, headers)
     body: dict[str, Any] = {
         "type": f"urn:downshift:problem:{code}",

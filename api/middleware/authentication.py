@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.dashboard import pages
+from api.dashboard import pages, static_files
 from api.http import cookies
 from api.http.problems import problem, problem_of
 from api.middleware.rate_limit import Rate
@@ -35,7 +35,7 @@ _OF_ONESELF = frozenset({("DELETE", "/v1/session"), ("PUT", "/v1/users/me/passwo
 
 def is_public(method: str, path: str) -> bool:
     """May anybody ask for this?"""
-    return (method, path) == LOGIN or (method in _READS and (path in PUBLIC or pages.is_for_log_in(path)))
+    return (method, path) == LOGIN or (method in _READS and (path in PUBLIC or static_files.is_for_log_in(path)))
 
 
 class Gate:
@@ -65,7 +65,7 @@ class Gate:
             else:
                 scope.setdefault("state", {})["principal"] = await self._admit(method, path, headers)
         except DownshiftError as error:
-            if isinstance(error, Unauthenticated) and pages.is_page(scope):
+            if isinstance(error, Unauthenticated) and pages.wants_page(scope):
                 await RedirectResponse(_login_page(scope), 303)(scope, receive, send)
             else:
                 await problem_of(scope, error)(scope, receive, send)
@@ -80,7 +80,7 @@ class Gate:
         principal = await self._identify(method, headers)
         # A script that asks too much does not lock its owner out of the dashboard.
         # Nor does a browser that loads all files of the pages anew.
-        if not path.startswith(pages.STATIC):
+        if not path.startswith(static_files.PREFIX):
             self._rate.take((principal.user_id, principal.session_id is None))
         reads = method in _READS or (method, path) in _OF_ONESELF
         principal.require(TokenScope.READ if reads else TokenScope.SUBMIT)

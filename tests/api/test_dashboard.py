@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from api.dashboard import pages
+from api.dashboard.static_files import static_files
 from services.domain.contract import EventKind
 from services.users import sessions
 from tests.support.api_service import Browser, Service, expect_problem
@@ -58,7 +59,7 @@ def test_every_file_that_a_page_names_is_there_and_may_be_kept(service: Service,
 
 def test_without_a_session_there_are_the_files_of_the_log_in_page_and_no_others(service: Service) -> None:
     root = re.findall(r'src="(/static/[^/]+/)', page(service, "/login").text)[0]
-    given = {name for name in pages.static_files() if service.get(root + name, by=None).status_code == 200}
+    given = {name for name in static_files() if service.get(root + name, by=None).status_code == 200}
     needed = set(re.findall(rf'(?:src|href)="{root}([^"]+)"', page(service, "/login").text))
     while imported := {one for name in needed for one in imports(name)} - needed:
         needed |= imported
@@ -69,13 +70,13 @@ def imports(name: str) -> set[str]:
     """The modules that a script names in its imports, as `static_files` calls them."""
     if not name.endswith(".js"):
         return set()
-    text = pages.static_files()[name].read_text()
+    text = static_files()[name].read_text()
     named = re.findall(r'(?:from|import\(|import|:)\s*"(\.{1,2}/[^"]+\.js)"', text)
     return {os.path.normpath(Path(name).parent / one) for one in named}
 
 
 def test_scripts_import_only_what_is_there(service: Service) -> None:
-    modules = {name: path.read_text() for name, path in pages.static_files().items() if name.startswith("js/")}
+    modules = {name: path.read_text() for name, path in static_files().items() if name.startswith("js/")}
     for name, text in modules.items():
         assert imports(name) <= set(modules), f"{name} imports {imports(name) - set(modules)}"
         assert not re.search(r"(inner|outer)HTML\s*\+?=[^=]|insertAdjacentHTML|document\.write", text), (
@@ -88,7 +89,7 @@ def test_pages_listen_for_every_kind_of_event_that_there_is() -> None:
     kinds = {kind for text in written for kind in re.findall(r'\bevents\.add\([^")]*"(\w+)"', text)}
     assert {"submitted", "ended", "replanned", "planned"} <= kinds
     kinds |= {kind.value for kind in EventKind} - {EventKind.STEP}  # pages are told how far a job is, not each step
-    listened = re.search(r"const KINDS = \[([^\]]+)\]", pages.static_files()["js/shared/events.js"].read_text())
+    listened = re.search(r"const KINDS = \[([^\]]+)\]", static_files()["js/shared/events.js"].read_text())
     assert listened
     assert kinds <= set(re.findall(r'"(\w+)"', listened[1]))
 
@@ -134,7 +135,7 @@ def test_a_job_has_a_page_for_those_who_may_see_it(service: Service) -> None:
 def test_a_person_gets_a_page_also_when_the_service_fails(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Browser(service)
     browser.log_in(token=service.tokens["anna"])
-    monkeypatch.setattr(pages, "_page", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(pages, "render", lambda *_, **__: 1 / 0)
     expect_problem(browser.get("/"), 500, "internal")
     monkeypatch.undo()
     monkeypatch.setattr(sessions, "authenticate", away)
