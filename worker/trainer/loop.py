@@ -7,7 +7,7 @@ import gc
 import math
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,21 +23,22 @@ from services.domain.contract import (
     AttemptSpec,
     EventKind,
     Phase,
-    Probe,
     Reason,
 )
 from services.domain.sizes import in_mb
-from worker.trainer import export, model, probe, worst_batch
+from worker.trainer import export, model, probe
 from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
 from worker.trainer.device import Memory
 from worker.trainer.evaluate import Evaluation
 from worker.trainer.failures import Ending, Stopped, read_exception
-from worker.trainer.graph_memory import Walk, walk
+from worker.trainer.graph_memory import Walk
 from worker.trainer.progress import Progress
+from worker.trainer.rehearsal import Rehearsal, estimate_memory
 from worker.trainer.report import Reporter, host_memory
 from worker.trainer.step import Losses, TrainStep
 from worker.trainer.stop_signal import StopRequest
+from worker.trainer.worst_batch import Batch
 
 
 class Attempt:
@@ -56,7 +57,6 @@ class Attempt:
         self.checkpoints_dir = self.job_dir / CHECKPOINTS_DIR / spec.architecture
         self.batch = config.train_config.batch_size
         self.probe = spec.probe if spec.probe and memory.is_counted else None
-        self.micro_batch = probe.best_guess(self.probe, self.batch) if self.probe else spec.micro_batch or self.batch
         self.steps = config.train_config.num_steps
         self.walked: Walk | None = None
         self.evaluation: Evaluation | None = None  # built when it is first due, not on the way to the first step
@@ -77,48 +77,34 @@ class Attempt:
         inputs_of.check_examples(self.config)
         self._seed()
         self.model = model.build(self.config, is_training=True)
-        self.step = TrainStep(self.config, self.model, accumulation=self.batch // self.micro_batch)
-        first_batch = self._trace()
+        micro_batch = self._first_micro_batch()
+        self.step = TrainStep(self.config, self.model, accumulation=self.batch // micro_batch)
+        first_batch = self._trace(micro_batch)
         if self.probe:
-            self._choose_micro_batch(probe.with_walk(self.probe, self.batch, self.walked), first_batch)
+            rehearsal = Rehearsal(self.step, first_batch, self._trace, self.reporter, self.memory, self.progress)
+            rehearsal.choose_micro_batch(self.probe, self.walked)
+
+    def _first_micro_batch(self) -> int:
+        return probe.best_guess(self.probe, self.batch) if self.probe else self.spec.micro_batch or self.batch
 
     def _seed(self) -> None:
         """Seeds are baked in as things are built. The same one at another step would show the same images again."""
         tf.keras.utils.set_random_seed(self.spec.seed + newest_step(self.checkpoints_dir))
 
-    def _trace(self) -> Any:
-        """The input and the step of the present micro-batch; returns the images that warmed the input up."""
+    def _trace(self, micro_batch: int) -> Batch:
+        """Build the input and trace the step for `micro_batch`; returns the batch that warmed the input up."""
+        self.step.split(self.batch // micro_batch)
         self._seed()
-        self.iterator = iter(inputs_of.training(self.config, self.model, self.micro_batch))
+        self.iterator = iter(inputs_of.training(self.config, self.model, micro_batch))
         self.reporter.phase(Phase.TRACING)
         # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
         functions = self.step.trace(self.iterator)
         first_batch = warm_up.result()
-        self.walked = self._walk(functions)
+        self.walked = estimate_memory(functions, micro_batch, self.reporter, self.memory)
+        if self.walked:
+            self.progress.walked_bytes = self.walked.peak_bytes
         return first_batch
-
-    def _walk(self, functions: Sequence[Any]) -> Walk | None:
-        """What the step will need by its graph, said before it has run. A figure that is not there stops nobody."""
-        if not self.memory.is_counted:
-            return None
-        try:
-            walked = walk(functions, self.micro_batch, held=self.memory.counters().in_use or 0)
-        except Exception as error:
-            self.reporter.warning(f"the step's graph could not be analysed, so its memory is not estimated: {error}")
-            return None
-        self.progress.walked_bytes = walked.peak_bytes
-        return walked
-
-    def _choose_micro_batch(self, spec: Probe, first_batch: Any) -> None:
-        """Choose the micro-batch by what steps on the worst input need. Afterwards all variables are as before."""
-        rehearsal = Rehearsal(self, first_batch)
-        with self.step.unchanged():
-            chosen, points = probe.choose(spec, self.batch, rehearsal.peak)
-        if chosen != self.micro_batch:
-            rehearsal.split(chosen)
-        self.step.settle()
-        rehearsal.report(chosen, points, spec.limit_bytes)
 
     def _warn(self) -> None:
         if self.config.train_config.use_bfloat16:
@@ -229,51 +215,6 @@ class Attempt:
             yield
         finally:
             self.step.swap_averages()
-
-
-class Rehearsal:
-    """Steps before the first one, at one micro-batch after another."""
-
-    def __init__(self, attempt: Attempt, first_batch: Any) -> None:
-        self._attempt = attempt
-        self._images = first_batch
-        self._runs: dict[int, int] = {}  # micro-batches that were computed, by their size
-        self._began = time.monotonic()
-
-    def peak(self, micro_batch: int) -> int | None:
-        """Bytes in use at most, on the worst input; None where that is more than there is."""
-        attempt = self._attempt
-        try:
-            if micro_batch != attempt.micro_batch:
-                self._images = self.split(micro_batch)
-            attempt.reporter.phase(Phase.PROBING, micro_batch=micro_batch)
-            return attempt.memory.peak_of(lambda: self._compute(micro_batch))
-        except Exception as error:
-            if read_exception(error).reason is not Reason.DEVICE_MEMORY:
-                raise
-        gc.collect()  # what the failed step still held
-        return None
-
-    def _compute(self, micro_batch: int) -> None:
-        self._runs[micro_batch] = self._attempt.step.rehearse(worst_batch.endless(self._images))
-
-    def split(self, micro_batch: int) -> Any:
-        """Go on with another micro-batch; what was traced for it is used again."""
-        attempt = self._attempt
-        attempt.micro_batch = micro_batch
-        attempt.step.split(attempt.batch // micro_batch)
-        return attempt._trace()
-
-    def report(self, chosen: int, points: Mapping[int, int | None], limit: int) -> None:
-        self._attempt.reporter.event(
-            EventKind.PROBE,
-            chosen=chosen,
-            points=[{"micro_batch": size, "peak": peak, "runs": self._runs.get(size)} for size, peak in points.items()],
-            limit=limit,
-            seconds=round(time.monotonic() - self._began, 3),
-            traces=self._attempt.step.traces,
-            walked=self._attempt.progress.walked_bytes,
-        )
 
 
 class Meter:

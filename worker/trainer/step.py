@@ -43,6 +43,10 @@ class TrainStep:
         self._apply = tf.function(self._apply_sums, autograph=False)
         self._finite = tf.function(self._all_finite, autograph=False)
 
+    @property
+    def micro_batch(self) -> int:
+        return self.batch // self.accumulation
+
     def trace(self, iterator: Iterator[Any]) -> list[Any]:
         """Build the graphs, and with them all variables (weights, slots, sums), without running them.
 
