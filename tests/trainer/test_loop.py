@@ -27,6 +27,7 @@ class Controlled:
     """Stands for the step, the checkpoints, the evaluation and the memory of an attempt, and notes what happens."""
 
     accumulation = 2
+    batch = 4
 
     def __init__(self) -> None:
         self.notes: list[str] = []

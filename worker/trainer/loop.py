@@ -4,10 +4,9 @@ Import this module only after `compat.install()`.
 """
 
 import gc
-import math
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,13 +18,11 @@ from services.domain.contract import (
     CHECKPOINTS_DIR,
     EXPORT_DIR,
     SUMMARIES_DIR,
-    AllocatorStats,
     AttemptSpec,
     EventKind,
     Phase,
     Reason,
 )
-from services.domain.sizes import in_mb
 from worker.trainer import export, model, probe
 from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
@@ -33,10 +30,11 @@ from worker.trainer.device import Memory
 from worker.trainer.evaluate import Evaluation
 from worker.trainer.failures import Ending, Stopped, read_exception
 from worker.trainer.graph_memory import Walk
+from worker.trainer.meter import Meter
 from worker.trainer.progress import Progress
 from worker.trainer.rehearsal import Rehearsal, estimate_memory
-from worker.trainer.report import Reporter, host_memory
-from worker.trainer.step import Losses, TrainStep
+from worker.trainer.report import Reporter
+from worker.trainer.step import TrainStep
 from worker.trainer.stop_signal import StopRequest
 from worker.trainer.worst_batch import Batch
 
@@ -126,14 +124,14 @@ class Attempt:
 
     def _train(self) -> None:
         with tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "train")).as_default():
-            meter = Meter(self)
+            meter = Meter(self.step, self.steps, self.spec.report_every_s, self.reporter, self.memory)
             last_save = time.monotonic()
             while self.progress.step < self.steps:
                 losses = self.step(self.iterator)
                 self.progress.step += 1
                 self.progress.runs += self.step.accumulation
                 step = self.progress.step
-                meter.count(losses)
+                meter.count(step, losses)
                 due = self.stop.asked or time.monotonic() - last_save >= self.spec.checkpoint_every_s
                 evaluate = self._evaluation_is_due(step)
                 if due or evaluate or step % self.spec.checkpoint_every_steps == 0 or step == self.steps:
@@ -150,7 +148,7 @@ class Attempt:
         every = self.spec.evaluate_every_steps
         return bool(self.config.eval_input_reader) and every > 0 and step % every == 0 and step < self.steps
 
-    def _save(self, meter: "Meter") -> None:
+    def _save(self, meter: Meter) -> None:
         """Never saves weights that are not numbers: every later attempt would resume from them."""
         meter.report()
         if not self.step.weights_are_finite():
@@ -215,73 +213,3 @@ class Attempt:
             yield
         finally:
             self.step.swap_averages()
-
-
-class Meter:
-    """Turns finished steps into `step` events and TensorBoard summaries, a few a minute rather than all of them.
-
-    Fetching a loss waits for the device, so it happens only when there is something to report.
-    """
-
-    def __init__(self, attempt: Attempt) -> None:
-        self._attempt = attempt
-        self._last: list[Losses] | None = None
-        self._reported_step: int | None = None
-        self.restart()
-
-    def restart(self) -> None:
-        """Time spent on something else than training does not count."""
-        self._since = time.monotonic()
-        self._steps = 0
-
-    def count(self, losses: list[Losses]) -> None:
-        self._last = losses
-        self._steps += 1
-        first = self._reported_step is None
-        if first or time.monotonic() - self._since >= self._attempt.spec.report_every_s:
-            self.report()
-
-    def report(self) -> None:
-        """Report the last step, once; ends the attempt where a loss is not a number."""
-        attempt = self._attempt
-        step = attempt.progress.step
-        if self._last is None or self._reported_step == step:
-            return
-        losses = {name: sum(float(part[name]) for part in self._last) / len(self._last) for name in self._last[0]}
-        elapsed = time.monotonic() - self._since
-        bad = [name for name, value in losses.items() if not math.isfinite(value)]
-        if bad:
-            raise Ending(
-                Reason.NAN_LOSS,
-                f"{bad[0]} became {losses[bad[0]]} at or before step {step}: lower the learning rate, clip gradients "
-                f"(train_config.gradient_clipping_by_norm), or check the boxes of the dataset",
-            )
-        figures = {
-            "learning_rate": attempt.step.learning_rate(),
-            "images_per_s": round(self._steps * attempt.batch / elapsed, 3),
-            "step_s": round(elapsed / self._steps, 4),
-        }
-        counters = attempt.memory.counters()
-        device = {"limit": counters.limit, "current": counters.in_use, "peak": counters.peak}
-        host = host_memory()
-        attempt.reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host)
-        attempt.reporter.say(
-            f"step {step}/{attempt.steps}: loss {_total(losses):.4f}, learning rate {figures['learning_rate']:.3g}, "
-            f"{figures['images_per_s']:.2f} images/s, {_memory_in_words(counters, host['current'])}"
-        )
-        for name, value in {**losses, **figures, "device_memory": counters.in_use or 0}.items():
-            tf.summary.scalar(name, value, step=step)
-        tf.summary.flush()
-        self._reported_step = step
-        self.restart()
-
-
-def _total(losses: Mapping[str, float]) -> float:
-    return losses.get("Loss/total_loss", sum(losses.values()))
-
-
-def _memory_in_words(device: AllocatorStats, host: int) -> str:
-    if device.in_use is None:
-        return f"host memory {in_mb(host)}"
-    limit = f" of {in_mb(device.limit)}" if device.limit else ""
-    return f"memory {in_mb(device.in_use)}, at most {in_mb(device.peak or 0)}{limit}"

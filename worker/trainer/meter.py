@@ -1,0 +1,91 @@
+"""Report training steps as events, log lines and TensorBoard summaries.
+
+Import this module only after `compat.install()`.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+
+import tensorflow as tf
+
+from services.domain.contract import AllocatorStats, EventKind, Reason
+from services.domain.sizes import in_mb
+from worker.trainer.device import Memory
+from worker.trainer.failures import Ending
+from worker.trainer.report import Reporter, host_memory
+from worker.trainer.step import Losses, TrainStep
+
+
+class Meter:
+    """Turns finished steps into `step` events and TensorBoard summaries, a few a minute rather than all of them.
+
+    Fetching a loss waits for the device, so it happens only when there is something to report.
+    """
+
+    def __init__(self, train_step: TrainStep, steps: int, every_s: float, reporter: Reporter, memory: Memory) -> None:
+        self._train_step = train_step
+        self._steps = steps
+        self._every_s = every_s
+        self._reporter = reporter
+        self._memory = memory
+        self._last: tuple[int, list[Losses]] | None = None
+        self._reported_step: int | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Measure speed from here: time spent on something other than training does not count."""
+        self._since = time.monotonic()
+        self._counted = 0
+
+    def count(self, step: int, losses: list[Losses]) -> None:
+        """Count the finished step `step`; `losses` are those of its micro-batches, not yet fetched from the device."""
+        self._last = (step, losses)
+        self._counted += 1
+        first = self._reported_step is None
+        if first or time.monotonic() - self._since >= self._every_s:
+            self.report()
+
+    def report(self) -> None:
+        """Report the last step, once; raises an Ending where a loss is not a finite number."""
+        if self._last is None or self._last[0] == self._reported_step:
+            return
+        step, parts = self._last
+        losses = {name: sum(float(part[name]) for part in parts) / len(parts) for name in parts[0]}
+        elapsed = time.monotonic() - self._since
+        bad = [name for name, value in losses.items() if not math.isfinite(value)]
+        if bad:
+            raise Ending(
+                Reason.NAN_LOSS,
+                f"{bad[0]} became {losses[bad[0]]} at or before step {step}: lower the learning rate, clip gradients "
+                f"(train_config.gradient_clipping_by_norm), or check the boxes of the dataset",
+            )
+        figures = {
+            "learning_rate": self._train_step.learning_rate(),
+            "images_per_s": round(self._counted * self._train_step.batch / elapsed, 3),
+            "step_s": round(elapsed / self._counted, 4),
+        }
+        counters = self._memory.counters()
+        device = {"limit": counters.limit, "current": counters.in_use, "peak": counters.peak}
+        host = host_memory()
+        self._reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host)
+        self._reporter.say(
+            f"step {step}/{self._steps}: loss {_total(losses):.4f}, learning rate {figures['learning_rate']:.3g}, "
+            f"{figures['images_per_s']:.2f} images/s, {_memory_text(counters, host['current'])}"
+        )
+        for name, value in {**losses, **figures, "device_memory": counters.in_use or 0}.items():
+            tf.summary.scalar(name, value, step=step)
+        tf.summary.flush()
+        self._reported_step = step
+        self.restart()
+
+
+def _total(losses: Mapping[str, float]) -> float:
+    return losses.get("Loss/total_loss", sum(losses.values()))
+
+
+def _memory_text(device: AllocatorStats, host: int) -> str:
+    if device.in_use is None:
+        return f"host memory {in_mb(host)}"
+    limit = f" of {in_mb(device.limit)}" if device.limit else ""
+    return f"memory {in_mb(device.in_use)}, at most {in_mb(device.peak or 0)}{limit}"
