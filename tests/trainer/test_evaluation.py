@@ -169,6 +169,19 @@ def test_metrics_that_fail_cost_only_themselves(
     assert "Loss/none" in evaluated.metrics
 
 
+@pytest.mark.parametrize("metric", ["coco_mask_metrics", "pascal_voc_instance_segmentation_metrics"])
+def test_mask_metrics_of_a_model_without_masks_are_left_out(tmp_path: Path, records: Dataset, metric: str) -> None:
+    def add(config: Any) -> None:
+        config.eval_config.metrics_set[:] = ["coco_detection_metrics", metric]
+
+    evaluated = Evaluated(tmp_path, records, change=add)
+
+    assert [event["message"] for event in evaluated.events("warning")] == [
+        f"evaluation: {metric} cannot be computed: ValueError: the model predicts no masks"
+    ]
+    assert evaluated.metrics["DetectionBoxes_Precision/mAP"] == 1.0
+
+
 def test_running_out_of_memory_is_no_trifle(tmp_path: Path, records: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     from worker.trainer import samples
 

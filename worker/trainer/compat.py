@@ -13,6 +13,8 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 from services.domain.pipeline_config import messages
 
@@ -35,15 +37,17 @@ def install() -> None:
 class _TfKerasAlias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Serves `keras` and all below it as the module of the same name in `tf_keras`."""
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name == "keras" or name.startswith("keras."):
             return importlib.machinery.ModuleSpec(name, self)
         return None
 
-    def create_module(self, spec):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         return importlib.import_module("tf_" + spec.name)
 
-    def exec_module(self, module):
+    def exec_module(self, module: types.ModuleType) -> None:
         """Already executed under its own name."""
 
 
@@ -91,11 +95,12 @@ def _pillow_getsize() -> None:
     # Pillow 10 removed it; drawing detections needs it.
     from PIL import ImageFont
 
-    def getsize(font, text):
+    def getsize(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> tuple[float, float]:
         _, _, right, bottom = font.getbbox(text)
         return right, bottom  # from where the text is drawn, not from its first ink
 
-    for kind in (ImageFont.FreeTypeFont, ImageFont.ImageFont):
+    kinds: tuple[Any, ...] = (ImageFont.FreeTypeFont, ImageFont.ImageFont)
+    for kind in kinds:
         if not hasattr(kind, "getsize"):
             kind.getsize = getsize
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,10 @@ class Evaluation:
             losses.append({name: float(loss) for name, loss in image_losses.items()})
             image = EvaluatedImage(number, record.numpy(), results, detected_masks, self._class_ids)
             for name, evaluator in list(computed.items()):
-                if not self._tried(f"{name} cannot be computed", lambda e=evaluator, i=image: i.add_to(e)):
+                if not self._tried(f"{name} cannot be computed", partial(image.add_to, evaluator)):
                     del computed[name]
             if number < self._samples:
-                self._tried(f"sample {number} cannot be drawn", lambda i=image: self._draw_sample(i, step))
+                self._tried(f"sample {number} cannot be drawn", partial(self._draw_sample, image, step))
         return self._metrics(computed, losses), len(losses)
 
     def _tried(self, problem: str, work: Callable[[], None]) -> bool:
@@ -97,7 +98,7 @@ class Evaluation:
         """COCO's and the mean losses, by the OD API's names. COCO's -1 ("no such objects") is left out."""
         found: dict[str, float] = {}
         for name, evaluator in computed.items():
-            self._tried(f"{name} cannot be computed", lambda e=evaluator: found.update(e.evaluate()))
+            self._tried(f"{name} cannot be computed", partial(_compute, evaluator, found))
         for name in losses[0] if losses else ():
             found[name] = float(np.mean([loss[name] for loss in losses]))
         return {str(name): round(float(value), 6) for name, value in found.items() if np.isfinite(value) and value >= 0}
@@ -132,6 +133,10 @@ class Evaluation:
         self._reporter.event(
             EventKind.IMAGE, step=step, sample=image.number, file=str(path.relative_to(self._reporter.attempt_dir))
         )
+
+
+def _compute(evaluator: Any, found: dict[str, float]) -> None:
+    found.update(evaluator.evaluate())
 
 
 def _in_words(metrics: dict[str, float]) -> str:

@@ -66,8 +66,15 @@ class EvaluatedImage:
         for category, mask, is_crowd in masks.of_record(self._features, self._class_ids):
             evaluator.add_truth(self.number, category, mask, is_crowd)
         found = self.prediction()
-        for category, score, mask, box in zip(found.classes, found.scores, found.masks, self._shares(), strict=True):
+        detected = self._masks()[: len(found.boxes)]
+        for category, score, mask, box in zip(found.classes, found.scores, detected, self._shares(), strict=True):
             evaluator.add_detection(self.number, int(category), float(score), mask, box, self.size)
+
+    def _masks(self) -> Any:
+        """The detected masks, relative to their boxes."""
+        if self._detected_masks is None:
+            raise ValueError("the model predicts no masks")
+        return self._detected_masks
 
     def _shares(self) -> Any:
         """The detected boxes as parts of the image's height and width."""
@@ -76,7 +83,7 @@ class EvaluatedImage:
     def _whole_masks(self) -> dict[str, Any]:
         """All masks at full size, as Pascal VOC's metrics want them, in the host's memory."""
         truth = [mask for _, mask, _ in masks.of_record(self._features, self._class_ids)]
-        found = [pasted(mask, box, *self.size) for mask, box in zip(self._detected_masks, self._shares(), strict=False)]
+        found = [pasted(mask, box, *self.size) for mask, box in zip(self._masks(), self._shares(), strict=False)]
         none = np.zeros((0, *self.size), np.uint8)
         return {
             FIELDS.groundtruth_instance_masks: np.stack(truth).astype(np.uint8)[None] if truth else none[None],

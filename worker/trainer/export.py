@@ -68,7 +68,8 @@ def _inference_module(model: Any) -> tf.Module:
 
     def detect(input_tensor: tf.Tensor) -> dict[str, tf.Tensor]:
         images, true_shapes = inference._preprocess_input(input_tensor, lambda image: image)
-        return inference._run_inference_on_images(images, true_shapes)
+        detections: dict[str, tf.Tensor] = inference._run_inference_on_images(images, true_shapes)
+        return detections
 
     module = tf.Module()
     module.__call__ = tf.function(detect, input_signature=[IMAGE], autograph=False)

@@ -98,7 +98,7 @@ class Attempt:
         # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
         functions = self.step.trace(self.iterator)
-        first_batch = warm_up.result()
+        first_batch: Batch = warm_up.result()
         self.walked = estimate_memory(functions, micro_batch, self.reporter, self.memory)
         if self.walked:
             self.progress.walked_bytes = self.walked.peak_bytes

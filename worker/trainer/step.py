@@ -222,4 +222,5 @@ def _variables_made_eagerly() -> AbstractContextManager[None]:
                 shape=arguments.get("shape"),
             )
 
-    return tf.variable_creator_scope(make)
+    scope: AbstractContextManager[None] = tf.variable_creator_scope(make)
+    return scope
