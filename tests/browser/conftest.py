@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, expect, sync_playwright
 
 from tests.browser.service import PASSWORD, Service
 from tests.support.box import ROOT
@@ -67,9 +67,13 @@ class Guard:
         self._allowed.append(pattern)
 
     def watch(self, context: BrowserContext, host: str) -> None:
-        context.on("console", lambda message: message.type == "error" and self._note(f"console: {message.text}"))
+        context.on("console", self._check_message)
         context.on("weberror", lambda error: self._note(f"error: {error.error}"))
         context.on("request", lambda request: self._check(request.url, host))
+
+    def _check_message(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self._note(f"console: {message.text}")
 
     def _check(self, url: str, host: str) -> None:
         if urlsplit(url).netloc not in ("", host):

@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -20,7 +21,7 @@ def row(page: Page, job_id: int) -> Locator:
 
 def test_the_front_page_says_what_went_wrong_and_what_was_done_about_it(service: Service, page: Page) -> None:
     service.behave(need_mb_per_image=300)
-    asked = {"train": {"steps": 3, "batch_size": 4}}
+    asked: dict[str, Any] = {"train": {"steps": 3, "batch_size": 4}}
     shrunk = service.submit(policy={"plan_ahead": False}, **asked)
     service.until_state(shrunk, "succeeded")
     stuck = service.submit(policy={"plan_ahead": False, "levers": []}, **asked)

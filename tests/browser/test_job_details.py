@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -204,7 +205,7 @@ def test_the_list_to_pick_from_can_be_read_shows_what_was_asked_last_and_closes(
     assert found.evaluate("list => list.scrollWidth <= list.clientWidth")
 
     searched: list[str] = []
-    page.on("request", lambda request: "limit=20" in request.url and searched.append(request.url))
+    page.on("request", lambda request: searched.extend([request.url] if "limit=20" in request.url else []))
     found.get_by_role("button").click()
     expect(page.locator("#chosen li")).to_have_count(2)
     expect(page).to_have_url(re.compile(f"{picked}$"))
@@ -400,7 +401,7 @@ def test_two_configurations_are_compared_line_by_line(service: Service, replanne
 
 def test_a_configuration_is_compared_with_what_was_submitted_field_by_field(service: Service, open_tab: Tab) -> None:
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
-    own = {"model": None, "image_size": None, "checkpoint": None, "pipeline_config": text}
+    own: dict[str, Any] = {"model": None, "image_size": None, "checkpoint": None, "pipeline_config": text}
     job = service.made(attempts=3, **own)
     page = open_tab(service, f"/jobs/{job}#config")
     page.get_by_label("compared with").select_option("submitted")

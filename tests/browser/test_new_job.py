@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from services.datasets import shapes
 from services.domain import catalogue, pipeline_config
@@ -195,7 +195,12 @@ def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
 
 def test_who_types_before_the_lists_have_come_loses_nothing(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/")
-    page.route("**/v1/models", lambda route: (page.get_by_label("Name", exact=True).fill("quick"), route.continue_()))
+
+    def type_first(route: Route) -> None:
+        page.get_by_label("Name", exact=True).fill("quick")
+        route.continue_()
+
+    page.route("**/v1/models", type_first)
     page.goto("/jobs/new")
     expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
     expect(page.get_by_label("Name", exact=True)).to_have_value("quick")

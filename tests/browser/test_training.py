@@ -102,7 +102,7 @@ def test_a_job_that_is_too_large_is_submitted_watched_and_read(real: Service, op
     # From here on the page is neither loaded anew nor left.
     page.evaluate("window.here = true")
     moves: list[str] = []
-    page.on("request", lambda request: request.is_navigation_request() and moves.append(request.url))
+    page.on("request", lambda request: moves.extend([request.url] if request.is_navigation_request() else []))
     now = page.locator("#now")
     expect(now).to_contain_text("Attempt 1 of at most 6", timeout=TRAINED_MS)
     expect(now).to_contain_text(re.compile("Attempt 2 .*ran out of memory at batch 8"), timeout=TRAINED_MS)

@@ -49,7 +49,7 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
     job_id = box.submit(train={"steps": 3, "batch_size": 4, "evaluations": 2})
     box.until("the reason why it waits", lambda: box.job(job_id).reason)
     assert box.job(job_id).state == State.QUEUED
-    assert "free memory" in box.job(job_id).reason
+    assert "free memory" in (box.job(job_id).reason or "")
     assert box.job(job_id).plan["micro_batch"] == 4  # a neighbour is no reason to shrink
 
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
@@ -77,7 +77,7 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
         box.until("the failure", lambda: box.job(job_id).state == State.QUEUED)
         job, [first] = box.job(job_id), box.attempts(job_id)
         assert first.diagnosis == "neighbour"
-        assert holds in job.reason
+        assert holds in (job.reason or "")
         assert job.not_before is not None
 
         with box.store.transaction() as session:  # its patience is over, and the neighbour still there
@@ -85,7 +85,7 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
             assert row is not None
             row.not_before = None
         box.until("the reason why it waits", lambda: "free memory" in (box.job(job_id).reason or ""))
-        assert holds in box.job(job_id).reason
+        assert holds in (box.job(job_id).reason or "")
         assert neighbour.poll() is None, "nobody else's process is ever touched"
     finally:
         neighbour.kill()

@@ -110,7 +110,7 @@ def test_floors_that_cannot_be_met_end_in_a_reason_that_names_them(make_box: Mak
     box.work()
     [job] = box.until_final(job_id)
     assert (job.state, job.attempts) == (State.FAILED, 1)
-    assert "256" in job.reason
+    assert "256" in (job.reason or "")
 
 
 def test_two_jobs_on_one_device_go_one_after_the_other_by_priority_then_age(make_box: MakeBox) -> None:
@@ -169,7 +169,7 @@ def test_a_trainer_that_is_deaf_to_sigterm_is_killed(make_box: MakeBox) -> None:
     actions.cancel(box.store, box.owner, job_id)
     [job] = box.until_final(job_id)
     assert job.state == State.CANCELLED
-    assert "did not stop by itself" in box.attempts(job_id)[0].message
+    assert "did not stop by itself" in (box.attempts(job_id)[0].message or "")
 
 
 def test_pausing_keeps_the_checkpoint_and_resuming_goes_on_from_it(make_box: MakeBox) -> None:
@@ -198,7 +198,7 @@ def test_no_job_starts_from_random_weights_because_its_checkpoint_is_gone(make_b
     box.work()
     [job] = box.until_final(job_id)
     assert job.state == State.FAILED
-    assert "the checkpoint 'zoo' is gone: upload it again" in job.reason
+    assert "the checkpoint 'zoo' is gone: upload it again" in (job.reason or "")
 
 
 def test_a_trainer_that_is_killed_resumes_once_and_then_fails(make_box: MakeBox) -> None:
@@ -220,4 +220,4 @@ def test_a_crash_fails_with_a_pointer_to_the_log(make_box: MakeBox) -> None:
     box.work()
     [job] = box.until_final(job_id)
     assert job.state == State.FAILED
-    assert "SIGSEGV" in job.reason
+    assert "SIGSEGV" in (job.reason or "")

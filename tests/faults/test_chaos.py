@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,19 +154,20 @@ class Trial:
             if self.chance.random() < 0.5:
                 self.signal(note.supervisor, signal.SIGKILL)
 
+    def all_lost_are_dead(self) -> bool:
+        return not any(is_alive(*one) for one in self.lost)
+
     def garble_note(self) -> None:
         mine = {"supervisor": os.getpid(), "supervisor_started": start_time(os.getpid())}
         for folder, note in self.notes()[-1:]:
-            garbled = self.chance.choice(
-                [
-                    {**vars(note), "of_a_later_version": 1},
-                    {"trainer": note.trainer},
-                    {**mine, "trainer": os.getpid(), "trainer_started": start_time(os.getpid())},
-                    {"supervisor": 0, "trainer": -1},
-                    [vars(note)],
-                ]
-            )
-            (folder / "supervisor.json").write_text(json.dumps(garbled))
+            garbled: list[Any] = [
+                {**vars(note), "of_a_later_version": 1},
+                {"trainer": note.trainer},
+                {**mine, "trainer": os.getpid(), "trainer_started": start_time(os.getpid())},
+                {"supervisor": 0, "trainer": -1},
+                [vars(note)],
+            ]
+            (folder / "supervisor.json").write_text(json.dumps(self.chance.choice(garbled)))
             self.did("note garbled")
             self.lost.append((note.supervisor, note.supervisor_started))
             self.lost.append((note.trainer, note.trainer_started))
@@ -242,7 +244,7 @@ def test_whatever_goes_wrong_every_job_ends_once_and_no_two_trainers_meet(
         trial.end()
         house.check()
         check_failures(house)
-        house.until(f"the death of {trial.lost}", lambda t=trial: not any(is_alive(*one) for one in t.lost))
+        house.until(f"the death of {trial.lost}", trial.all_lost_are_dead)
         done.update(what.split(" ")[0] if what.startswith("SIG") else what for what in trial.done)
         report(house, request.node.name, number, done)
 
@@ -253,7 +255,8 @@ def check_failures(house: House) -> None:
         for job in session.query(Job).filter_by(state=State.FAILED):
             ends = [one.diagnosis for one in session.query(Attempt).filter_by(job_id=job.id).order_by(Attempt.number)]
             assert ends[-1] in ("unknown_kill", "interrupted"), (job.id, job.reason, ends)
-            assert "without a new checkpoint" in job.reason or "before a first step" in job.reason
+            reason = job.reason or ""
+            assert "without a new checkpoint" in reason or "before a first step" in reason
 
 
 def report(house: House, name: str, rounds: int, done: Counter[str]) -> None:

@@ -32,7 +32,7 @@ def test_a_supervisor_that_is_killed_ends_its_trainer_and_the_job_resumes(make_h
     assert (job.state, job.step, job.attempts) == (State.SUCCEEDED, 5, 2)
     first, second = house.attempts(job_id)
     assert (first.diagnosis, first.exit_status) == ("interrupted", None)
-    assert first.saved_step >= 2
+    assert (first.saved_step or 0) >= 2
     assert second.diagnosis == "completed"
     house.check()
 
@@ -95,7 +95,7 @@ def test_a_success_that_nobody_saw_is_none_where_something_is_missing(
     house.until("the second attempt", lambda: house.job(job_id).attempts == 2)
     first = house.attempts(job_id)[0]
     assert (first.exit_status, first.diagnosis) == (None, "unknown_kill")
-    assert missing in first.message
+    assert missing in (first.message or "")
     house.until_final(job_id)
 
 
@@ -108,8 +108,8 @@ def test_a_trainer_that_is_killed_twice_without_a_new_checkpoint_fails_with_a_re
         os.kill(house.running(job_id, number).trainer, signal.SIGKILL)
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts) == (State.FAILED, 2)
-    assert "SIGKILL" in job.reason
-    assert "killed for the second time without a new checkpoint" in job.reason
+    assert "SIGKILL" in (job.reason or "")
+    assert "killed for the second time without a new checkpoint" in (job.reason or "")
     house.check()
 
 
@@ -233,7 +233,7 @@ def test_a_claim_without_a_supervisor_is_taken_back(make_house: MakeHouse) -> No
     house.work()
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts) == (State.SUCCEEDED, 2)
-    assert "lost before training began" in house.attempts(job_id)[0].message
+    assert "lost before training began" in (house.attempts(job_id)[0].message or "")
     house.check()
 
 

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from fake_trainer import Fake
+from tests.support.fake_trainer import Fake
 
 
 class Witness(Fake):

@@ -3,10 +3,12 @@
 import datetime
 import sqlite3
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from services.clock import utc_now
 from services.settings import Settings
@@ -46,7 +48,12 @@ def test_who_reads_does_not_wait_where_the_database_is_locked(store: Store, sett
     holder = sqlite3.connect(settings.home / "downshift.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     writing = threading.Event()
-    store.later.put("probe", lambda session: session.execute(text("SELECT 1")) and writing.set())
+
+    def probe(session: Session) -> None:
+        session.execute(text("SELECT 1"))
+        writing.set()
+
+    store.later.put("probe", probe)
     assert principal.authenticate(store, secret).name == "admin"
     assert sessions.authenticate(store, begun.secret).name == "admin"
     assert not writing.is_set()  # all of that was answered while nothing could be written
@@ -69,7 +76,12 @@ def test_what_cannot_be_written_is_dropped_and_told(
     holder = sqlite3.connect(settings.home / "downshift.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     written: list[str] = []
-    store.later.put("a", lambda session: session.execute(text("SELECT 1")) and written.append("a"))
+
+    def write(session: Session) -> None:
+        session.execute(text("SELECT 1"))
+        written.append("a")
+
+    store.later.put("a", write)
     store.later.wait()
     holder.execute("COMMIT")
     holder.close()
@@ -87,10 +99,13 @@ def test_of_many_notes_of_one_thing_the_newest_is_written(store: Store) -> None:
         begun.set()
         go.wait(60)
 
+    def note(number: int, session: object) -> None:
+        written.append(number)
+
     store.later.put("first", wait)
     assert begun.wait(60)
     for number in range(100):
-        store.later.put("x", lambda session, number=number: written.append(number))
+        store.later.put("x", partial(note, number))
     go.set()
     store.later.wait()
     assert written == [99]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, func, inspect, select, text
@@ -139,13 +140,13 @@ def test_of_an_older_version_the_newest_measurements_of_each_plan_are_in_use(eng
 
 def test_a_migration_may_take_as_long_as_it_takes(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What bounds a request is off: a million rows are not changed in 30 s."""
-    limits = []
+    limits: list[str] = []
 
     def note(config: Any, revision: str) -> None:
         connection = config.attributes["connection"]
         limits.extend(connection.scalar(text(f"SHOW {name}")) for name in ("statement_timeout", "lock_timeout"))
 
-    monkeypatch.setattr(migrate.command, "upgrade", note)
+    monkeypatch.setattr(command, "upgrade", note)
     with new_database(postgres) as address, contextlib.closing(Store.open(address)) as store:
         migrate.upgrade(store.engine)
     assert limits == ["0", "0"]

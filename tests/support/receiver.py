@@ -34,7 +34,8 @@ class Receiver:
     def __init__(self, certificate: Path | None = None) -> None:
         self.all: list[Got] = []
         self.statuses: list[int] = []
-        self.status, self.headers, self.delay_s = 200, {}, 0.0
+        self.status, self.delay_s = 200, 0.0
+        self.headers: dict[str, str] = {}
         self.asked_for: list[str | None] = []  # names in TLS's first message
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()

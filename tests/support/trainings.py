@@ -60,7 +60,7 @@ def prepare(
     config = build_config(catalogue.get(model), dataset.num_classes, (size, size), batch, steps, learning_rate)
     config = with_dataset(config, dataset)
     change(config)
-    settings = {"report_every_s": 0.0, "sample_images": 2, "architecture": model} | spec
+    settings: dict[str, Any] = {"report_every_s": 0.0, "sample_images": 2, "architecture": model} | spec
     device = Device(memory_limit_mb=slot_mb)
     return write_attempt(folder, AttemptSpec(job_dir=str(folder.parent / "job"), device=device, **settings), config)
 

@@ -21,9 +21,9 @@ def drawn(folder: Path, name: str) -> Any:
     encoded = io.BytesIO()
     Image.new("RGB", (300, 200)).save(encoded, "PNG")
     box, one = np.array([[80, 20, 180, 250]], np.float32), np.ones(1, np.float32)
-    objects = [samples.Objects(is_truth, box, 7 * one, one) for is_truth in (True, False)]
+    truth, prediction = (samples.Objects(is_truth, box, 7 * one, one) for is_truth in (True, False))
     names = class_labels.of({7: {"id": 7, "name": name}})
-    samples.draw(folder / "drawn.png", encoded.getvalue(), (200, 300), *objects, names)
+    samples.draw(folder / "drawn.png", encoded.getvalue(), (200, 300), truth, prediction, names)
     return np.asarray(Image.open(folder / "drawn.png"))
 
 

@@ -257,8 +257,14 @@ def test_ten_thousand_categories_are_evaluated_each(tmp_path: Path, dataset: Dat
     grid = [(row / 10, column / 10, (row + 1) / 10, (column + 1) / 10) for row in range(10) for column in range(10)]
     objects = [list(zip(names[start : start + 100], grid, strict=True)) for start in range(0, 10_000, 100)]
     write_records(path, [(60, 80)] * 100, objects)
-    files = {"label_map": label_map, "validation_files": (path,), "validation_records": 100}
-    many = replace(dataset, num_classes=10_000, most_boxes=100, **files)
+    many = replace(
+        dataset,
+        num_classes=10_000,
+        most_boxes=100,
+        label_map=label_map,
+        validation_files=(path,),
+        validation_records=100,
+    )
 
     evaluated = Evaluated(tmp_path, many, found=[(2, grid[1])])
 

@@ -33,13 +33,13 @@ def test_the_folder_has_the_label_map_and_its_config_names_nothing_outside(tmp_p
 
 def test_all_that_is_exported_is_on_the_disk_and_then_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from worker.trainer import export
+    from worker.trainer.report import sync
 
     building, folder = tmp_path / ".export.new", tmp_path / "export"
     (building / "saved_model").mkdir(parents=True)
     (building / "saved_model" / "saved_model.pb").touch()
     (folder / "of an earlier attempt").mkdir(parents=True)
     synced: list[tuple[str, bool]] = []
-    sync = export.sync
 
     def note(path: Path) -> None:
         sync(path)

@@ -188,6 +188,7 @@ def test_a_neighbour_is_waited_for_longer_each_time_named_and_not_held_against_t
             f"the device ran out of memory: python (process 4711) holds 6144 MB of GPU 0; retried after {seconds} s"
         )
         assert "python (process 4711) holds 6144 MB of GPU 0" in (desk.attempt(claim).followed_by or "")
+        assert job.not_before is not None
         assert abs((job.not_before - ago(-seconds)).total_seconds()) < 5
         assert desk.claim() is None
         free_again(desk)
@@ -213,6 +214,7 @@ def test_a_full_disk_is_waited_for_and_its_host_named(desk: Desk) -> None:
     job = desk.job(claim.job_id)
     assert job.state == State.QUEUED
     assert (job.reason or "").startswith("the disk is full: free disk space on box")
+    assert job.not_before is not None
     assert abs((job.not_before - ago(-60)).total_seconds()) < 5
     assert again(desk, claim.job_id).plan == claim.plan
 

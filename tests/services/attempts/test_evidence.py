@@ -91,7 +91,9 @@ def test_lines_that_no_database_keeps_do_not_hold_the_end_up(desk: Desk) -> None
     desk.slots(4000)
     claim = desk.claimed()
     desk.conclude(claim, desk.left(claim, 1, log="ValueError: a \0 in the text\n"))
-    assert desk.attempt(claim).finding["evidence"][0]["text"] == "ValueError: a  in the text"
+    finding = desk.attempt(claim).finding
+    assert finding is not None
+    assert finding["evidence"][0]["text"] == "ValueError: a  in the text"
 
 
 def test_one_that_did_not_fail_has_no_finding(desk: Desk) -> None:

@@ -114,6 +114,7 @@ def test_a_finished_job_is_at_its_last_step_and_keeps_what_the_trainer_said(desk
     job, attempt = desk.job(running.job_id), desk.attempt(running)
     assert (job.step, job.steps, job.reason) == (10, 10, None)
     assert (attempt.saved_step, attempt.exit_status, attempt.reason) == (10, 0, "completed")
+    assert attempt.outcome is not None
     assert attempt.outcome["metrics"] == {"mAP": 0.5}
 
 
@@ -133,6 +134,7 @@ def test_an_outcome_that_no_database_keeps_does_not_hold_the_end_up(desk: Desk, 
     desk.conclude(running, desk.left(running, 0, said))
     assert desk.job(running.job_id).state == State.SUCCEEDED
     attempt = desk.attempt(running)
+    assert attempt.outcome is not None
     assert attempt.outcome["metrics"] == {"nan": None, "inf": None}
     assert attempt.message == "fine?"
 

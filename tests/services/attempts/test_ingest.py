@@ -170,6 +170,7 @@ def test_a_value_of_an_odd_kind_stops_nothing(desk: Desk, running: Claim, events
     json.dumps(kept, allow_nan=False)  # as the API will
     attempt = desk.attempt(running)
     assert attempt.step == 2
+    assert attempt.step_s is not None
     assert 0 < attempt.step_s < math.inf
 
 
@@ -247,7 +248,7 @@ def test_a_line_that_the_database_refuses_costs_only_itself(
         spoilt = [dataclasses.replace(value, step=2**70) if value.step in (3, 11) else value for value in values]
         record(session, job_id, attempt, spoilt)
 
-    monkeypatch.setattr(ingest.training_series, "record", spoil)
+    monkeypatch.setattr(metric_rows, "record", spoil)
     for step in range(1, 14):
         events.step(step)
         events.write("checkpoint", step=step)
@@ -266,7 +267,7 @@ def test_a_database_that_is_away_costs_no_line(
         raise OperationalError("INSERT", {}, Exception("it is locked"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(ingest.training_series, "record", away)
+        patched.setattr(metric_rows, "record", away)
         events.step(1)
         with pytest.raises(StoreUnavailable):
             take_in(desk, running)

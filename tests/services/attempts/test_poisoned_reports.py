@@ -141,5 +141,5 @@ def test_an_end_that_cannot_be_taken_in_whole_is_taken_in_by_its_exit_status(
             patched.setattr(conclusion, "read_left", fail)
             finish(desk, claim, status)
         assert desk.job(claim.job_id).state == state
-        assert "a number that nobody has foreseen" in desk.attempt(claim).message
+        assert "a number that nobody has foreseen" in (desk.attempt(claim).message or "")
         desk.change(Job, claim.job_id, state=State.CANCELLED)

@@ -86,7 +86,7 @@ def only(chosen: int, change: Callable[[int, Example], None]) -> Callable[[int, 
 def test_the_samples_files_give_the_sample_under_another_name(root: Path, sample: Dataset, keep: Keep) -> None:
     found = added(root, sample, keep=keep).dataset
     assert found == library.find(root, "cones")
-    places = {"folder": root / "cones", "label_map": root / "cones" / "label_map.pbtxt"}
+    places: dict[str, Any] = {"folder": root / "cones", "label_map": root / "cones" / "label_map.pbtxt"}
     for split in ("train_files", "validation_files"):
         places[split] = tuple(root / "cones" / file.name for file in getattr(sample, split))
         for ours, theirs in zip(getattr(found, split), getattr(sample, split), strict=True):

@@ -76,7 +76,8 @@ def test_what_the_api_can_do_without_is_not_asked_for(changes: dict[str, Any]) -
 
 def test_an_image_may_have_no_objects() -> None:
     nothing = dict.fromkeys(("ymin", "xmin", "ymax", "xmax", "text", "label", "mask", "is_crowd"))
-    for empty in (None, []):
+    empties: tuple[Any, ...] = (None, [])
+    for empty in empties:
         found = examined(**dict.fromkeys(nothing, empty))
         assert (found.problems, found.objects, found.has_masks) == ([], 0, False)
 

@@ -12,7 +12,7 @@ from services.jobs.estimate import estimate
 from services.store.models import Event, Job
 from tests.support.desk import GB, MB, Desk, Events, gpu
 
-LARGE = {"train": {"steps": 10, "batch_size": 64}}
+LARGE: dict[str, Any] = {"train": {"steps": 10, "batch_size": 64}}
 
 
 def test_an_estimate_is_the_plan_that_submitting_gives_and_leaves_no_trace(desk: Desk) -> None:

@@ -8,6 +8,7 @@ import pytest
 from services.domain.jobs.states import State
 from services.errors import Conflict, Invalid, TooMany
 from services.jobs import submit as submission
+from services.jobs.check_request import prepare
 from services.jobs.estimate import estimate
 from services.jobs.submit import Submitted, submit
 from services.settings import Settings
@@ -163,7 +164,7 @@ def test_simultaneous_requests_with_one_key_are_one_job(
 ) -> None:
     """All of them have looked for the key, and not found it, before the first writes."""
     count = 4
-    gate, first_look = threading.Barrier(count), submission.prepare
+    gate, first_look = threading.Barrier(count), prepare
 
     def together(*arguments: Any) -> Any:
         gate.wait(timeout=30)

@@ -6,6 +6,7 @@ import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -13,9 +14,10 @@ from services.library.unpack import ArchiveError, unpack
 
 MB = 2**20
 Entry = tuple[tarfile.TarInfo, bytes]
+Mode = Literal["w", "w:gz", "w:bz2", "w:xz"]
 
 
-def tarred(path: Path, *entries: tuple[tarfile.TarInfo, bytes], mode: str = "w") -> Path:
+def tarred(path: Path, *entries: tuple[tarfile.TarInfo, bytes], mode: Mode = "w") -> Path:
     with tarfile.open(path, mode) as tar:
         for entry, data in entries:
             entry.size = len(data)
@@ -43,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
-def test_wanted_files_lie_side_by_side(tmp_path: Path, folder: Path, mode: str) -> None:
+def test_wanted_files_lie_side_by_side(tmp_path: Path, folder: Path, mode: Mode) -> None:
     entries = [file("d", kind=tarfile.DIRTYPE), file("d/one", b"1"), file("./d/e/two", b"22"), file("d/three")]
     archive = tarred(tmp_path / "a.tar", *entries, mode=mode)
     assert [path.name for path in unpack(archive, folder, MB, lambda name: name != "three")] == ["one", "two"]

@@ -10,7 +10,7 @@ from services.clock import utc_now
 from services.devices.capacity import capacities_of
 from services.domain.contract import AllocatorStats, Reason
 from services.domain.jobs.states import State
-from services.domain.plan.policy import Policy
+from services.domain.plan.policy import Lever, Policy
 from services.domain.planner.decision import Decision, GiveUp
 from services.jobs.check_request import prepare
 from services.planning import plan_job
@@ -19,7 +19,7 @@ from services.store import measurements
 from services.store.models import Device, Job, Measurement
 from tests.support.desk import GB, MB, Desk, Events, ago, gpu, slot
 
-LARGE = {"train": {"steps": 10, "batch_size": 64}}
+LARGE: dict[str, Any] = {"train": {"steps": 10, "batch_size": 64}}
 
 
 def again(desk: Desk) -> Claim:
@@ -59,7 +59,7 @@ def test_a_gpu_holds_less_than_is_printed_on_it(desk: Desk) -> None:
 
 def test_what_fits_nowhere_is_given_up_with_its_floors(desk: Desk) -> None:
     desk.slots(100)
-    decision = first(desk, Policy(levers=("image_size",))).decision
+    decision = first(desk, Policy(levers=(Lever.IMAGE_SIZE,))).decision
     assert isinstance(decision, GiveUp)
     assert "even at your minimums (image 256×256)" in decision.reason
 

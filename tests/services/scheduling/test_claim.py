@@ -264,8 +264,7 @@ def test_a_job_that_asks_for_more_memory_than_there_is_waits_and_says_so(desk: D
 
 def test_a_device_that_was_just_given_back_is_used_once_its_host_has_seen_it_free(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 24 * GB))
-    claim = desk.claimed()
-    desk.end(claim, Reason.COMPLETED)
+    desk.end(desk.claimed(), Reason.COMPLETED)
     job_id = desk.submit()
     assert desk.claim() is None
     desk.report(gpu(0, 24 * GB, 24 * GB))
@@ -303,7 +302,7 @@ def test_a_job_that_cannot_be_made_to_fit_fails_and_names_its_floors(desk: Desk)
     assert desk.events(job_id, "state")[-1]["state"] == "failed"
 
 
-LARGE = {"train": {"steps": 10, "batch_size": 64}}
+LARGE: dict[str, Any] = {"train": {"steps": 10, "batch_size": 64}}
 
 
 def test_a_job_does_not_fail_because_the_host_it_is_meant_for_restarts(desk: Desk) -> None:
@@ -345,7 +344,7 @@ def test_a_host_that_has_been_away_for_days_is_not_waited_for(desk: Desk) -> Non
 def test_a_plan_that_is_known_to_run_out_gets_no_attempt(desk: Desk) -> None:
     """Another job has tried the very same at its floors. Nobody tries it again."""
     desk.slots(predicted() // MB + 1)
-    policy = {"levers": []}
+    policy: dict[str, Any] = {"levers": []}
     job_id = desk.submit(policy=policy)
     assert desk.job(job_id).state == State.QUEUED
     measure(desk, job_id, desk.job(job_id).plan, peak=10 * GB, complete=False)
@@ -361,7 +360,7 @@ def test_one_failure_is_enough_for_every_job_with_the_same_plan(desk: Desk, said
     """Even where the allocator had fragments left, or the trainer could not say: it needed more than there was."""
     there = law_says().bytes * 95 // 100 // MB  # may do, by the catalogue
     desk.slots(there)
-    policy = {"levers": []}
+    policy: dict[str, Any] = {"levers": []}
     tried = desk.claimed(policy=policy)
     if said is None:
         desk.conclude(tried, desk.left(tried, -6, log="OOM when allocating tensor"))
