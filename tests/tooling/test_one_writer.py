@@ -30,7 +30,7 @@ def writes(tree: ast.AST, names: set[str]) -> Iterator[tuple[str, int]]:
             if called in ("Job", "values"):
                 yield from ((word.arg, node.lineno) for word in node.keywords if word.arg in names)
             elif called == "setattr":
-                yield from ((arg.value, node.lineno) for arg in node.args[1:2] if _is_one_of(arg, names))
+                yield from ((str(arg.value), node.lineno) for arg in node.args[1:2] if _is_one_of(arg, names))
 
 
 def _is_one_of(node: ast.AST, names: set[str]) -> TypeGuard[ast.Constant]:
