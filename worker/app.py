@@ -11,6 +11,7 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_process_init
 
+from services.attempt_paths import attempt_dir, job_lock
 from services.broker import DISPATCH, make_celery
 from services.devices import reports
 from services.devices.reports import Reported
@@ -22,7 +23,7 @@ from services.store import devices as device_rows
 from services.store import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
-from worker import attempt_processes, notes, webhook_sender
+from worker import attempt_processes, webhook_sender
 from worker.devices import DeviceReading, Devices, family, others, parse_devices
 from worker.dispatch import dispatch
 from worker.notes import Running
@@ -107,10 +108,10 @@ class Worker:
 
     def _trainers_of(self, lease: Lease) -> list[int]:
         try:
-            note = Running.read(notes.attempt_dir(self.settings, lease.job_id, lease.attempt))
+            note = Running.read(attempt_dir(self.settings, lease.job_id, lease.attempt))
             if note is not None and is_alive(note.trainer, note.trainer_started):
                 return [note.trainer]
-            lock = notes.job_lock(self.settings, lease.job_id)
+            lock = job_lock(self.settings, lease.job_id)
             return [process.pid for process in attempt_processes.of_attempt(lease.token, lock)]
         except Exception:  # one attempt must not keep the devices from being reported, and the queue waiting
             _log.exception("job %s, attempt %s: its processes cannot be found", lease.job_id, lease.attempt)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from services.attempt_paths import attempt_dir, job_dir
 from services.attempts import finish
 from services.attempts.finish import Left
 from services.datasets import library
@@ -26,7 +27,6 @@ from worker import notes
 from worker.attempt_dir import available_memory_mb, write_attempt
 from worker.devices import DeviceReading, contract_device, trainer_environment
 from worker.process_locks import boot_id
-from worker.supervisor.__main__ import LOG_FILE
 
 __all__ = ["dispatch"]
 
@@ -50,7 +50,7 @@ def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) ->
 
 
 def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReading) -> "subprocess.Popen[bytes] | None":
-    folder = notes.attempt_dir(settings, claim.job_id, claim.attempt)
+    folder = attempt_dir(settings, claim.job_id, claim.attempt)
     try:
         config = _compose(settings, claim)
         write_attempt(
@@ -75,7 +75,7 @@ def _give_back(store: Store, claim: Claim, ending: Ending) -> None:
 
 def _compose(settings: Settings, claim: Claim) -> Config:
     checkpoint = checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
-    own = notes.job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
+    own = job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
     if claim.checkpoint and checkpoint is None and not any(own.glob("*.index")):
         # Random weights instead would be another training than the one that was asked for.
         advice = "upload it again with POST /v1/checkpoints, then clone the job"
@@ -93,7 +93,7 @@ def _compose(settings: Settings, claim: Claim) -> Config:
 
 def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
     return AttemptSpec(
-        job_dir=str(notes.job_dir(settings, claim.job_id)),
+        job_dir=str(job_dir(settings, claim.job_id)),
         architecture=claim.model,
         micro_batch=claim.plan.micro_batch,
         probe=claim.probe,
@@ -111,7 +111,7 @@ def _keep_config(store: Store, claim: Claim, text: str) -> None:
 
 def _start_supervisor(settings: Settings, claim: Claim, folder: Path) -> "subprocess.Popen[bytes]":
     arguments = [str(claim.job_id), str(claim.attempt), claim.token, claim.device_key]
-    with (folder / LOG_FILE).open("ab") as log:
+    with (folder / notes.SUPERVISOR_LOG).open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "worker.supervisor", *arguments],
             cwd=_ROOT,

@@ -1,22 +1,18 @@
-"""Where the files of jobs, attempts and locks are, and the notes that a supervisor leaves for whoever comes after."""
+"""The notes that a supervisor leaves in the attempt directory, for the reaper and for the next worker."""
 
 import contextlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from services.durable_file import write_durably
 from services.safe_files import open_regular
-from services.settings import Settings
 
 __all__ = [
     "ENVIRONMENT_FILE",
+    "SUPERVISOR_LOG",
     "Running",
-    "attempt_dir",
-    "device_lock",
-    "job_dir",
-    "job_lock",
     "note_exit",
     "note_facts",
     "read_environment",
@@ -24,28 +20,13 @@ __all__ = [
     "read_facts",
 ]
 
+SUPERVISOR_LOG = "supervisor.log"
 ENVIRONMENT_FILE = "environment.json"  # in the attempt directory: what the trainer's environment holds beside ours
 _FACTS_FILE = "facts.json"
 _RUNNING_FILE = "supervisor.json"
 _EXIT_FILE = "exit.json"
 _LARGEST = 2**20  # bytes of a note
 _MOST_STATUS = 256
-
-
-def job_dir(settings: Settings, job_id: int) -> Path:
-    return settings.jobs_dir / str(job_id)
-
-
-def attempt_dir(settings: Settings, job_id: int, number: int) -> Path:
-    return job_dir(settings, job_id) / f"attempt-{number}"
-
-
-def job_lock(settings: Settings, job_id: int) -> Path:
-    return settings.locks_dir / f"job-{job_id}.lock"
-
-
-def device_lock(settings: Settings, key: str) -> Path:
-    return settings.locks_dir / f"device-{key}.lock"
 
 
 @dataclass(frozen=True)
@@ -103,12 +84,7 @@ def read_environment(folder: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, values: dict[str, Any]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w") as file:
-        json.dump(values, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    write_durably(path, json.dumps(values))
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from services.attempt_paths import attempt_dir, job_lock
 from services.attempts import finish
 from services.attempts.evidence import Facts
 from services.attempts.finish import HeldAttempt, Left, TrainerEnd, finish_attempt
@@ -65,7 +66,7 @@ class Reaper:
             return False
 
     def _orphan(self, lease: Lease) -> _Orphan | None:
-        folder = notes.attempt_dir(self._settings, lease.job_id, lease.attempt)
+        folder = attempt_dir(self._settings, lease.job_id, lease.attempt)
         rebooted = lease.boot_id != boot_id()
         if not rebooted:
             running = Running.read(folder)
@@ -78,7 +79,7 @@ class Reaper:
 
     def _look_after(self, orphan: _Orphan) -> bool:
         """Conclude, once nothing of it lives any more; True where this was the time."""
-        lease, lock = orphan.lease, notes.job_lock(self._settings, orphan.lease.job_id)
+        lease, lock = orphan.lease, job_lock(self._settings, orphan.lease.job_id)
         living = [] if orphan.rebooted else attempt_processes.of_attempt(lease.token, lock)
         if living:
             self._end(lease, living)

@@ -19,6 +19,7 @@ from launcher.demo import report
 from launcher.demo.progress import Progress
 from launcher.demo.service import LOG_FILE, Api, DemoFailed, serving
 from services import setup
+from services.attempt_paths import job_dir
 from services.settings import Settings
 
 __all__ = ["JOB", "NEXT_JOB", "SLOT_MB", "demo"]
@@ -141,7 +142,7 @@ def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progr
         progress.say(
             f"mAP after {steps} steps: {found:.3f} (too few steps to learn: they only show that training works)"
         )
-        progress.say(f"exported model: {settings.jobs_dir / str(job['id']) / evidence['export']}")
+        progress.say(f"exported model: {job_dir(settings, job['id']) / evidence['export']}")
 
 
 def _show_planned(job: Any, attempts: Sequence[Any], progress: Progress) -> None:

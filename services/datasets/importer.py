@@ -14,6 +14,7 @@ from services.datasets import label_map, records
 from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
 from services.datasets.survey import SPLITS, Survey
 from services.domain.tfrecord import DatasetError
+from services.durable_file import sync
 
 __all__ = ["Added", "Keep", "Progress", "add", "move_into_place"]
 
@@ -195,22 +196,14 @@ def _check_request(
 def move_into_place(building: Path, folder: Path) -> None:
     """What a crash leaves is the whole dataset or no dataset: the content is on disk before the name is."""
     for path in (*building.iterdir(), building):
-        _sync(path)
+        sync(path)
     try:
         os.rename(building, folder)
     except OSError:
         if os.path.lexists(folder):
             raise _refused(f"name: {folder.name!r} was added by somebody else meanwhile") from None
         raise
-    _sync(folder.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(folder.parent)
 
 
 def _refused(problem: str) -> DatasetError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from services.attempt_paths import attempt_folder, job_dir
 from services.clock import stamp_of
 from services.domain.contract import (
     CHECKPOINTS_DIR,
@@ -42,7 +43,8 @@ _OF_ATTEMPT = (
     EVALUATIONS_DIR,
 )  # attempt.json names the host's folders
 _GIVEN_AWAY = re.compile(
-    rf"(?:{'|'.join(map(re.escape, _OF_JOB))})/.+|attempt-\d+/(?:{'|'.join(map(re.escape, _OF_ATTEMPT))})(?:/.+)?"
+    rf"(?:{'|'.join(map(re.escape, _OF_JOB))})/.+"
+    rf"|{attempt_folder(r'[0-9]+')}/(?:{'|'.join(map(re.escape, _OF_ATTEMPT))})(?:/.+)?"
 )
 
 
@@ -60,8 +62,8 @@ def list_artifacts(store: Store, settings: Settings, principal: Principal, job_i
     with store.reading() as session:
         queries.visible_job(session, principal, job_id)
         numbers = [attempt.number for attempt in attempts.of_job(session, job_id)]
-    root = _root(settings, job_id)
-    tops = [*_OF_JOB, *(f"attempt-{number}/{name}" for number in numbers for name in _OF_ATTEMPT)]
+    root = job_dir(settings, job_id)
+    tops = [*_OF_JOB, *(f"{attempt_folder(number)}/{name}" for number in numbers for name in _OF_ATTEMPT)]
     found: list[Entry] = []
     for top in tops:
         found.extend(walk_below(root, top, _MOST_FILES + 1 - len(found)))
@@ -79,7 +81,7 @@ def open_artifact(store: Store, settings: Settings, principal: Principal, job_id
         queries.visible_job(session, principal, job_id)
     if not _GIVEN_AWAY.fullmatch(name):
         raise NotFound(f"job {job_id} has no artifact {name!r}")
-    file = open_below(_root(settings, job_id), name)
+    file = open_below(job_dir(settings, job_id), name)
     size = file.seek(0, 2)
     file.seek(0)
     return Artifact(name, size, file)
@@ -89,7 +91,7 @@ def stream_export(store: Store, settings: Settings, principal: Principal, job_id
     """The exported model as a .tar.gz, made while it is sent. Raises NotFound, before the first byte."""
     with store.reading() as session:
         queries.visible_job(session, principal, job_id)
-    root = _root(settings, job_id)
+    root = job_dir(settings, job_id)
     entries = list(walk_below(root, EXPORT_DIR, _MOST_FILES))
     if not entries:
         raise NotFound(f"job {job_id} has exported no model")
@@ -115,10 +117,6 @@ def _tar(root: Path, entries: list[Entry], prefix: str) -> Iterator[bytes]:
             yield gzip.compress(bytes(-size % tarfile.BLOCKSIZE))
     yield gzip.compress(bytes(2 * tarfile.BLOCKSIZE))
     yield gzip.flush()
-
-
-def _root(settings: Settings, job_id: int) -> Path:
-    return settings.jobs_dir / str(job_id)
 
 
 def _view(job_id: int, entry: Entry) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from services.attempt_paths import attempt_folder, job_dir
 from services.domain.contract import LOG_FILE
 from services.domain.diagnosis.case import Case
 from services.domain.diagnosis.diagnose import diagnose
@@ -50,7 +51,7 @@ def open_log(
     with store.reading() as session:
         number = queries.visible_attempt(session, principal, job_id, attempt).number
     try:
-        return number, open_below(settings.jobs_dir, f"{job_id}/attempt-{number}/{LOG_FILE}")
+        return number, open_below(job_dir(settings, job_id), f"{attempt_folder(number)}/{LOG_FILE}")
     except NotFound:
         return number, None
 

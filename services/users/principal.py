@@ -3,22 +3,20 @@
 A token is 256 random bits. It is shown once, when it is made; the database holds its digest only.
 """
 
-import contextlib
 import datetime
 import enum
 import hashlib
 import hmac
-import os
 import re
 import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from sqlalchemy.orm import Session
 
 from services.clock import utc_now
 from services.domain.jobs.limits import Limits
+from services.durable_file import write_durably
 from services.errors import Conflict, Fault, Forbidden, Invalid, Unauthenticated
 from services.settings import Settings
 from services.store import accounts, audit
@@ -170,19 +168,8 @@ def ensure_admin(store: Store, settings: Settings) -> str | None:
         if user is None:  # another process was a moment faster
             return None
         secret = new_token(session, user, "first", [Scope.ADMIN], None, now)[1]
-        _write_private(settings.admin_token_file, secret + "\n")
+        write_durably(settings.admin_token_file, secret + "\n", mode=0o600)
     return secret
-
-
-def _write_private(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def authenticate(store: Store, token: str, now: datetime.datetime | None = None) -> Principal:

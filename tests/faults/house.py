@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from launcher import private_redis
+from services.attempt_paths import attempt_dir, job_dir
 from services.domain.jobs.states import FINAL, State
 from services.store.engine import Store
 from services.store.models import Attempt, Device, Job
 from tests.support.box import ROOT, Box
-from worker import notes
 from worker.notes import Running
 from worker.process_locks import is_alive, start_time
 
@@ -56,12 +56,12 @@ class House(Box):
 
     def running(self, job_id: int, number: int = 1) -> Running:
         """The processes of an attempt that trains, once it does."""
-        folder = notes.attempt_dir(self.settings, job_id, number)
+        folder = attempt_dir(self.settings, job_id, number)
         return self.until(f"attempt {number}", lambda: Running.read(folder))
 
     def until_step(self, job_id: int, step: int, number: int = 1) -> None:
         """As the trainer wrote it down, not as the database knows it."""
-        events = notes.attempt_dir(self.settings, job_id, number) / "events.jsonl"
+        events = attempt_dir(self.settings, job_id, number) / "events.jsonl"
 
         def reached() -> bool:
             lines = events.read_text().splitlines() if events.exists() else []
@@ -102,7 +102,7 @@ class House(Box):
 
     def _check_success(self, job: Job) -> None:
         """By the files alone, not by what anybody says of them."""
-        folder = notes.job_dir(self.settings, job.id)
+        folder = job_dir(self.settings, job.id)
         assert (folder / "export" / "saved_model" / "variables" / "variables.index").exists()
         [saved] = folder.glob("checkpoints/*/fake-step")
         assert int(saved.read_text().split()[0]) == job.steps

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from services.attempt_paths import attempt_dir
 from services.attempts import finish
 from services.domain.jobs.states import State
 from tests.faults.house import TRAINER, House
-from worker import dispatch, notes
+from worker import dispatch
 
 MakeHouse = Callable[..., House]
 
@@ -101,7 +102,7 @@ def test_a_disk_without_room_for_a_note_does_not_keep_the_end_from_the_database(
     job_id = house.submit(train={"steps": 8, "batch_size": 4})
     house.work()
     house.running(job_id)
-    note = notes.attempt_dir(house.settings, job_id, 1) / "exit.json"
+    note = attempt_dir(house.settings, job_id, 1) / "exit.json"
     note.mkdir()
     (note / "in the way").touch()
     [job] = house.until_final(job_id)

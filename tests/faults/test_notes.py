@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from services.attempt_paths import attempt_dir, job_lock
 from services.domain.jobs.states import State
 from services.jobs import actions
 from services.store import leases
@@ -25,7 +26,7 @@ MakeHouse = Callable[..., House]
 
 
 def note_of(house: House, job_id: int, number: int = 1) -> Path:
-    return notes.attempt_dir(house.settings, job_id, number) / "supervisor.json"
+    return attempt_dir(house.settings, job_id, number) / "supervisor.json"
 
 
 def deaf(house: House) -> tuple[int, Running]:
@@ -234,7 +235,7 @@ def test_nothing_is_ended_for_an_attempt_whose_lease_is_gone(make_house: MakeHou
     with house.store.reading() as session:
         lease = leases.of_job(session, job_id)
     assert lease
-    living = attempt_processes.of_attempt(lease.token, notes.job_lock(house.settings, job_id))
+    living = attempt_processes.of_attempt(lease.token, job_lock(house.settings, job_id))
     assert running.trainer in {process.pid for process in living}
     reaping = reaper.Reaper(house.store, house.settings)
     reaping._found_at[lease.token] = 0.0  # long ago

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from services.attempt_paths import attempt_dir, job_dir
 from services.clock import utc_now
 from services.domain.jobs.states import State
 from services.jobs import actions
@@ -61,12 +62,12 @@ def complete_unseen(house: House, *, spoil: str | None = None) -> int:
     house.work()
     running = house.running(job_id)
     os.kill(running.supervisor, signal.SIGSTOP)
-    outcome = notes.attempt_dir(house.settings, job_id, 1) / "outcome.json"
+    outcome = attempt_dir(house.settings, job_id, 1) / "outcome.json"
     house.until("the outcome", outcome.exists)
     house.until_dead(running.trainer)
     assert house.job(job_id).state == State.RUNNING
     if spoil:
-        (notes.job_dir(house.settings, job_id) / spoil).unlink()
+        (job_dir(house.settings, job_id) / spoil).unlink()
     os.kill(running.supervisor, signal.SIGKILL)
     return job_id
 
@@ -209,7 +210,7 @@ def test_after_a_reboot_every_lease_of_the_host_is_dead_and_jobs_resume(make_hou
     with house.store.transaction() as session:
         session.query(Lease).update({"boot_id": "the boot before"})
     # Its numbers may be anybody's by now, who must not be signalled: here, this very process.
-    folder = notes.attempt_dir(house.settings, job_id, 1)
+    folder = attempt_dir(house.settings, job_id, 1)
     notes.Running(os.getpid(), start_time(os.getpid()), os.getpid(), start_time(os.getpid())).note(folder)
     house.work()
     [job] = house.until_final(job_id)

@@ -12,16 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from services.attempt_paths import attempt_dir, device_lock, job_lock
+from services.domain.contract import LOG_FILE
 from services.settings import PREFIX, Settings
 from worker import notes
 from worker.attempt_processes import MARK, mark_of
 from worker.process_locks import Lock, die_with_parent, start_time
 
-__all__ = ["LOG_FILE", "main"]
+__all__ = ["main"]
 
-LOG_FILE = "supervisor.log"
 EXIT_LOCKED = 75
-_TRAIN_LOG = "train.log"
 _LOCK_PATIENCE_S = 30.0  # what is left of the attempt before may take a moment to be gone
 _ROOT = Path(__file__).parents[2]
 
@@ -34,8 +34,8 @@ def main() -> int:
     parser.add_argument("device")
     options = parser.parse_args()
     settings = Settings.from_environment()
-    folder = notes.attempt_dir(settings, options.job, options.attempt)
-    locks = [Lock(notes.job_lock(settings, options.job)), Lock(notes.device_lock(settings, options.device))]
+    folder = attempt_dir(settings, options.job, options.attempt)
+    locks = [Lock(job_lock(settings, options.job)), Lock(device_lock(settings, options.device))]
     if not all(lock.take(_LOCK_PATIENCE_S) for lock in locks):
         print(f"job {options.job} or {options.device} is still held by another process; not started", file=sys.stderr)
         return EXIT_LOCKED
@@ -52,7 +52,7 @@ def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environment |= json.loads((folder / notes.ENVIRONMENT_FILE).read_text())
     environment[MARK] = mark_of(token)
-    with (folder / _TRAIN_LOG).open("ab") as log:
+    with (folder / LOG_FILE).open("ab") as log:
         return subprocess.Popen(
             [*settings.trainer_command, str(folder)],
             cwd=_ROOT,

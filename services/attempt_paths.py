@@ -1,0 +1,29 @@
+"""The paths of jobs, attempts and locks below HOME. Nothing else builds them."""
+
+from pathlib import Path
+
+from services.settings import Settings
+
+__all__ = ["attempt_dir", "attempt_folder", "device_lock", "job_dir", "job_lock"]
+
+
+def job_dir(settings: Settings, job_id: int) -> Path:
+    """Checkpoints, the export and a folder for each attempt."""
+    return settings.jobs_dir / str(job_id)
+
+
+def attempt_dir(settings: Settings, job_id: int, number: int) -> Path:
+    return job_dir(settings, job_id) / attempt_folder(number)
+
+
+def attempt_folder(number: int | str) -> str:
+    """The name of an attempt's folder in the job's; of all of them where `number` is a pattern."""
+    return f"attempt-{number}"
+
+
+def job_lock(settings: Settings, job_id: int) -> Path:
+    return settings.locks_dir / f"job-{job_id}.lock"
+
+
+def device_lock(settings: Settings, key: str) -> Path:
+    return settings.locks_dir / f"device-{key}.lock"
