@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from api.app import create_app
 from api.routes import events
-from services.jobs import queries
+from services.devices import listing
 from services.store.engine import Store
 from tests.support.api_service import BODY, Service, expect_problem
 
@@ -58,7 +58,7 @@ def test_an_error_that_nobody_foresaw_tells_its_number_and_nothing_else(
     def fails(*args: Any, **options: Any) -> None:
         raise ZeroDivisionError("the password is swordfish")
 
-    monkeypatch.setattr(queries, "list_devices", fails)
+    monkeypatch.setattr(listing, "list_devices", fails)
     answer = service.get("/v1/devices")
     problem = expect_problem(answer, 500, "internal")
     assert "swordfish" not in answer.text
@@ -72,7 +72,7 @@ def test_a_database_that_is_away_is_told_as_such(service: Service, monkeypatch: 
     def fails(*args: Any, **options: Any) -> None:
         raise OperationalError("SELECT 1", {}, Exception("connection to 10.0.0.1 refused"))
 
-    monkeypatch.setattr(queries, "list_devices", fails)
+    monkeypatch.setattr(listing, "list_devices", fails)
     answer = service.get("/v1/devices")
     expect_problem(answer, 503, "database_away")
     assert "10.0.0.1" not in answer.text
