@@ -1,4 +1,4 @@
-"""The models Downshift trains: what each one is, which sizes it takes, and where it starts on one GPU.
+"""The models that Downshift trains: their networks, legal image sizes and defaults for one GPU.
 
 Facts only, without protobuf. `pipeline_config.build_config` makes a configuration of a model.
 """
@@ -21,7 +21,7 @@ class Family(enum.StrEnum):
 
 
 class UnknownModel(LookupError):
-    """No model of that name; the message lists close names and all of them."""
+    """No model has that name. The message suggests similar names and lists all."""
 
     code = "unknown_model"
 
@@ -30,13 +30,13 @@ class UnknownModel(LookupError):
         hint = f"; did you mean {' or '.join(close)}?" if close else "."
         super().__init__(f"model: no model is called {shortened(name)!r}{hint} The models are {', '.join(MODELS)}.")
 
-    def __str__(self) -> str:  # KeyError's relatives quote their message
+    def __str__(self) -> str:  # LookupError would quote the message
         return str(self.args[0])
 
 
 @dataclass(frozen=True)
 class SizeLaw:
-    """Which heights and widths a family takes. `step` is what the network demands; `rung` is what we offer."""
+    """The heights and widths that a family takes. The network demands multiples of `step`; we offer those of `rung`."""
 
     minimum: int
     maximum: int
@@ -44,7 +44,7 @@ class SizeLaw:
     rung: int
 
     def problem(self, size: ImageSize) -> str | None:
-        """Why `size` is illegal, with the nearest legal one; None where it is legal."""
+        """Why `size` is illegal, and the nearest legal size; None where it is legal."""
         if all(self.minimum <= side <= self.maximum and side % self.step == 0 for side in size):
             return None
         rule = f"between {self.minimum} and {self.maximum}"
@@ -57,18 +57,18 @@ class SizeLaw:
         return min(max(round(near / self.rung) * self.rung, self.minimum), self.maximum)
 
 
-# BiFPN halves the image seven times and adds the levels up again: any other multiple gives levels that do not match.
+# BiFPN halves the image seven times and adds the levels up again: at other sizes the levels do not match.
 _EFFICIENTDET_SIZES = SizeLaw(minimum=256, maximum=2048, step=128, rung=128)
 # Two-stage models take any size; rungs of 64 keep the ladder short and the feature maps whole.
 _TWO_STAGE_SIZES = SizeLaw(minimum=256, maximum=2048, step=1, rung=64)
-_EPOCHS = 100  # after more of a small dataset, a detector knows it by heart
-_FEWEST_SEEN = 8_000  # images: with fewer, not even a handful of classes is learnt
-_SHAPE_TOLERANCE = 0.15  # of the aspect ratio; EfficientDet's rungs of 128 leave oblong images little choice
+_EPOCHS = 100  # with more, a detector overfits a small dataset
+_FEWEST_SEEN = 8_000  # images; with fewer, a detector does not learn even a few classes
+_SHAPE_TOLERANCE = 0.15  # of the aspect ratio; EfficientDet's rungs of 128 leave few sizes for oblong images
 
 
 @dataclass(frozen=True)
 class Pyramid:
-    """EfficientDet's compound scaling beside the backbone itself."""
+    """EfficientDet's compound scaling, apart from the backbone."""
 
     iterations: int
     filters: int
@@ -78,20 +78,20 @@ class Pyramid:
 
 @dataclass(frozen=True)
 class Model:
-    """A catalogue entry. `smaller` names the entry one backbone below, None at the bottom of the ladder."""
+    """A model of the catalogue. `smaller` names the one with the next smaller backbone; None for the smallest."""
 
     name: str
     family: Family
     backbone: str
     extractor: str  # feature_extractor.type
     image_size: ImageSize
-    batch_size: int  # what a card of 12 to 16 GB holds at `image_size`, not a promise
+    batch_size: int  # about what a card of 12 to 16 GB holds at `image_size`
     smaller: str | None
     sizes: SizeLaw
     learning_rate_per_image: float  # the zoo's rate divided by the zoo's batch
     pyramid: Pyramid | None = None
 
-    images_seen: int = 200_000  # at most, by default: a fine-tuning on a team's own data, not 300 epochs of COCO
+    images_seen: int = 200_000  # default, at most: enough to fine-tune on a team's own data
     warmup_fraction: float = 0.05
 
     @property
@@ -112,12 +112,12 @@ class Model:
 
     @property
     def image_sizes(self) -> tuple[ImageSize, ...]:
-        """The square sizes offered, ascending. A two-stage model accepts others too: see `sizes`."""
+        """The square sizes on offer, ascending. A two-stage model takes others too: see `sizes`."""
         sides = range(self.sizes.minimum, self.sizes.maximum + 1, self.sizes.rung)
         return tuple((side, side) for side in sides)
 
     def smaller_sizes(self, size: ImageSize) -> tuple[ImageSize, ...]:
-        """Legal sizes of fewer pixels, descending, with the aspect ratio as nearly kept as the rungs allow."""
+        """Legal sizes with fewer pixels, descending, with nearly the same aspect ratio."""
         longest = max(size)
         below = (longest - 1) // self.sizes.rung * self.sizes.rung
         ladder = (self._scaled(size, side / longest) for side in range(below, 0, -self.sizes.rung))
@@ -130,11 +130,11 @@ class Model:
         return height, width
 
     def learning_rate_for(self, batch_size: int) -> float:
-        """The zoo's learning rate brought to this batch by the linear rule."""
+        """The zoo's learning rate for this batch size, by the linear rule."""
         return float(f"{self.learning_rate_per_image * batch_size:.6g}")
 
     def steps_for(self, batch_size: int, images: int | None = None) -> int:
-        """The default length; of a dataset of so many `images`, `_EPOCHS` of it where that is less."""
+        """The default number of steps: `images_seen`, or `_EPOCHS` of a dataset of `images` where that is less."""
         seen = self.images_seen if images is None else min(self.images_seen, max(_EPOCHS * images, _FEWEST_SEEN))
         return max(1, round(seen / batch_size))
 
@@ -147,7 +147,7 @@ def _same_shape(one: ImageSize, other: ImageSize) -> bool:
 
 
 def get(name: str) -> Model:
-    """The model of that name; raises UnknownModel."""
+    """The model of that name. Raises UnknownModel."""
     try:
         return MODELS[name]
     except KeyError:
@@ -155,14 +155,14 @@ def get(name: str) -> Model:
 
 
 def smaller_models(model: Model) -> tuple[Model, ...]:
-    """The ladder of smaller backbones below `model`, nearest first."""
+    """The models with smaller backbones than `model`, the largest first."""
     if model.smaller is None:
         return ()
     below = get(model.smaller)
     return (below, *smaller_models(below))
 
 
-# D6 and D7 drop the learned weights of the fusion: the zoo found the plain sum stable at that depth.
+# D6 and D7 fuse without learned weights: the zoo found the plain sum stable at that depth.
 #        EfficientNet, image, batch, pyramid, smaller
 _EFFICIENTDETS = {
     0: ("b0", 512, 16, Pyramid(3, 64, 3, "fast_attention"), None),
@@ -172,12 +172,12 @@ _EFFICIENTDETS = {
     4: ("b4", 1024, 2, Pyramid(7, 224, 4, "fast_attention"), 3),
     5: ("b5", 1280, 1, Pyramid(7, 288, 4, "fast_attention"), 4),
     6: ("b6", 1408, 1, Pyramid(8, 384, 5, "sum"), 5),
-    # D7 is D6's network on a larger image, so one backbone smaller is D5: stepping to D6 would save nothing.
+    # D7 is D6's network on a larger image, so the next smaller backbone is D5's.
     7: ("b6", 1536, 1, Pyramid(8, 384, 5, "sum"), 5),
 }
 
-#  backbone: Faster R-CNN batch, Mask R-CNN batch, smaller. Without FPN and with it are separate ladders: the second
-#  stage differs (a whole ResNet block against two dense layers), so FPN is no larger form of the plain model.
+#  backbone: Faster R-CNN batch, Mask R-CNN batch, smaller. Models with and without FPN are separate ladders: their
+#  second stages differ (two dense layers, a whole ResNet block), so neither is a larger form of the other.
 _TWO_STAGE: dict[str, tuple[int, int, str | None]] = {
     "resnet50": (8, 4, None),
     "resnet101": (8, 4, "resnet50"),

@@ -1,8 +1,8 @@
-"""What the supervisor and the trainer agree on: the attempt directory's files, the spec, events and endings.
+"""The contract between the supervisor and the trainer: the attempt directory's files, the spec, events and endings.
 
-The trainer knows these files and nothing else of Downshift. Everything here is plain data that survives a
-round trip through JSON; `from_json` refuses what it does not understand and names the field. Who reads what another
-version may have written gives a list, `passed_over`: fields that this version does not know are named there instead.
+The trainer knows these files and nothing else of Downshift. All of it is plain data for JSON. `from_json` refuses
+unknown fields by name. A caller that reads files of other versions passes a list, `passed_over`, which collects the
+unknown fields instead.
 """
 
 import dataclasses
@@ -21,28 +21,28 @@ EVENTS_FILE = "events.jsonl"
 LOG_FILE = "train.log"
 OUTCOME_FILE = "outcome.json"
 SAMPLES_DIR = "samples"
-SAMPLE_CLASSES_FILE = "classes.json"  # beside the samples: names of the classes that are drawn by number, by it
-EVALUATIONS_DIR = "evaluations"  # all figures of an evaluation with too many, or too long names, for series
+SAMPLE_CLASSES_FILE = "classes.json"  # beside the samples: the names of classes that are drawn as numbers
+EVALUATIONS_DIR = "evaluations"  # complete results, where too many or too long-named for series
 
 CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it per architecture
 SUMMARIES_DIR = "tensorboard"  # in the job's directory
 EXPORT_DIR = "export"  # in the job's directory
 
-# Operations that are ready at once run in any order, so equal micro-batches do not peak equally, and the largest of a
-# few is lower than that of many. After this many it was seen to grow no further.
+# TensorFlow runs ready operations in any order, so equal micro-batches have different peaks, and the largest of a few
+# is lower than that of many. After this many, measurements showed no further growth.
 ENOUGH_RUNS = 10
 
-# Of an evaluation. Each becomes a series in the database and in TensorBoard; with 10,000 classes that is too many.
+# Each figure of an evaluation becomes a series in the database and in TensorBoard: too many with 10,000 classes.
 MOST_CATEGORY_FIGURES = 300
-LONGEST_METRIC_NAME = 96  # characters; the series of a longer one has a shortened name
+LONGEST_METRIC_NAME = 96  # characters; a longer name is shortened
 
 
 class ContractError(ValueError):
-    """A spec or an outcome that does not follow the contract; the message names the field."""
+    """A spec or an outcome that breaks the contract; the message names the field."""
 
 
 class Reason(enum.StrEnum):
-    """Why the trainer ended. Each has its own exit status, so that the status alone tells most of it."""
+    """Why the trainer ended. Each reason has its own exit status, for when the outcome is missing."""
 
     COMPLETED = "completed"
     STOPPED = "stopped"
@@ -103,15 +103,15 @@ class DeviceKind(enum.StrEnum):
 
 
 class Resume(enum.StrEnum):
-    AUTO = "auto"  # go on from the newest checkpoint, start fresh where there is none
-    NEVER = "never"  # start fresh; refused where checkpoints are, so that none is overwritten
+    AUTO = "auto"  # continue from the newest checkpoint, or start fresh where there is none
+    NEVER = "never"  # start fresh; refused where there are checkpoints, which it would overwrite
 
 
 @dataclass(frozen=True)
 class Device:
     kind: DeviceKind = DeviceKind.CPU
     gpu: int = 0  # index among the physical GPUs
-    memory_limit_mb: int = 0  # CPU slot: the BFC allocator's hard limit; 0 is none
+    memory_limit_mb: int = 0  # CPU slot: the BFC allocator's hard limit; 0: no limit
     async_allocator: bool = False  # GPU: cuda_malloc_async, the remedy for fragmentation
 
     def __post_init__(self) -> None:
@@ -119,23 +119,23 @@ class Device:
             if getattr(self, name) < 0:
                 raise ContractError(f"{name}: must not be negative, got {getattr(self, name)}")
         if self.kind is DeviceKind.GPU and self.memory_limit_mb:
-            raise ContractError(f"memory_limit_mb: is the CPU slot's, a GPU has none; got {self.memory_limit_mb}")
+            raise ContractError(f"memory_limit_mb: only for a CPU slot, not for a GPU; got {self.memory_limit_mb}")
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Measure the step on the worst input before training, and choose the micro-batch by what was measured.
+    """Measure a step on the worst input before training, and choose the micro-batch by the result.
 
-    The bytes are what is expected of the step: `fixed_bytes + sums_bytes (with accumulation) + micro_batch x
-    image_bytes`. One measurement scales it, two correct it.
+    The expected bytes of a step are `fixed_bytes + sums_bytes (with accumulation) + micro_batch x image_bytes`. One
+    measurement scales them, two fit a line.
     """
 
-    micro_batches: tuple[int, ...]  # that may be chosen, the largest first
+    micro_batches: tuple[int, ...]  # to choose from, the largest first
     limit_bytes: int
     fixed_bytes: int
     image_bytes: int
     sums_bytes: int = 0
-    is_guess: bool = False  # the bytes are other models': what the step's own graph says is to be expected instead
+    is_guess: bool = False  # extrapolated from other models: prefer the estimate from the step's graph
 
     def __post_init__(self) -> None:
         sizes = self.micro_batches
@@ -150,12 +150,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class AttemptSpec:
-    """What the trainer needs beside `pipeline.config`, which holds batch size, precision, schedule and data."""
+    """What the trainer needs besides `pipeline.config`, which has batch size, precision, schedule and data."""
 
     job_dir: str
-    architecture: str  # names the checkpoint folder: another architecture never meets these checkpoints
+    architecture: str  # names the checkpoint folder, so that no other architecture reads these checkpoints
     micro_batch: int = 0  # images computed at once; 0: the whole batch
-    probe: Probe | None = None  # None: `micro_batch` is what it trains with
+    probe: Probe | None = None  # None: train with `micro_batch`
     device: Device = field(default_factory=Device)
     resume: Resume = Resume.AUTO
     seed: int = 0
@@ -181,7 +181,7 @@ class AttemptSpec:
             if not getattr(self, name):
                 raise ContractError(f"{name}: must not be empty")
         if "/" in self.architecture or self.architecture.startswith("."):
-            raise ContractError(f"architecture: a plain name, got {self.architecture!r}")
+            raise ContractError(f"architecture: must be a plain name, got {self.architecture!r}")
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=1)
@@ -194,11 +194,11 @@ class AttemptSpec:
 
 @dataclass(frozen=True)
 class AllocatorStats:
-    """Bytes, as the device's allocator counts them; `requested…` only where a request failed."""
+    """Bytes by the device's allocator; `requested…` only after a failed request."""
 
     limit: int | None = None
     in_use: int | None = None
-    peak: int | None = None  # of training
+    peak: int | None = None  # during training
     evaluation_peak: int | None = None
     requested: int | None = None
     requested_shape: str | None = None
@@ -210,11 +210,11 @@ class AllocatorStats:
 class Outcome:
     reason: Reason
     message: str
-    step: int = 0  # the last step that was completed
-    runs: int | None = None  # micro-batches that this attempt computed: its peak is the largest of theirs
+    step: int = 0  # the last completed step
+    runs: int | None = None  # micro-batches that this attempt computed; the peak is the largest among them
     saved_step: int | None = None  # the step of the newest checkpoint
     allocator: AllocatorStats = field(default_factory=AllocatorStats)
-    walked_bytes: int | None = None  # the peak of a step by its graph alone, to hold against the allocator's
+    walked_bytes: int | None = None  # the peak of a step as its graph predicts it, to compare with the allocator's
     host_peak_bytes: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)  # of the last evaluation
     export: str | None = None  # folder of the exported model, relative to the job's directory
@@ -230,21 +230,21 @@ class Outcome:
 
 
 def bounded_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """An evaluation's metrics, without those of single categories where these are too many."""
+    """An evaluation's metrics; those of single categories only up to MOST_CATEGORY_FIGURES of them."""
     of_categories = {name for name in metrics if "ByCategory/" in name}
     dropped = of_categories if len(of_categories) > MOST_CATEGORY_FIGURES else set()
     return {name: value for name, value in metrics.items() if name not in dropped}
 
 
 def resumed_step(step: int, batch_before: int, batch: int) -> int:
-    """Where `step` steps of `batch_before` images are in steps of `batch`: as many images seen, to half a batch."""
+    """`step` steps of `batch_before` images, as steps of `batch` images: as many images seen, to half a batch."""
     return round(step * batch_before / batch)
 
 
 def _document(kind: Any, text: str, passed_over: list[str] | None) -> Any:
     try:
         return _read(kind, _parse(text), "", passed_over)
-    except RecursionError:  # of the parser, or of the repr of what it read
+    except RecursionError:  # in the parser, or in the repr of a value
         raise ContractError("the document: is nested too deeply") from None
 
 
@@ -256,7 +256,7 @@ def _parse(text: str) -> Any:
 
 
 def _read(kind: Any, value: Any, where: str, passed_over: list[str] | None) -> Any:
-    """`value` as `kind`, strictly: unknown fields, missing fields and wrong types are named with their path."""
+    """`value` as `kind`. Raises ContractError with the path of an unknown, missing or ill-typed field."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         if not isinstance(value, dict):
             raise ContractError(f"{where or 'the document'}: expected an object, got {type(value).__name__}")
@@ -276,7 +276,7 @@ def _read(kind: Any, value: Any, where: str, passed_over: list[str] | None) -> A
             raise ContractError(f"{_join(where, missing[0])}: is missing")
         try:
             return kind(**given)
-        except ContractError as error:  # it names its own field; where that field stands is known here
+        except ContractError as error:  # its message starts with the field; add the path
             raise ContractError(_join(where, str(error))) from None
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         try:

@@ -1,4 +1,4 @@
-"""Bytes as text: the one way in which sentences, tables and the dashboard write a size."""
+"""Bytes as text. Sentences, tables and the dashboard write sizes in this one way."""
 
 __all__ = ["in_mb"]
 
@@ -8,8 +8,8 @@ _KB, _MB = 2**10, 2**20
 def in_mb(count: int) -> str:
     """ "1500 MB", "24,576 MB", "9.4 MB"; in KB what is less than one.
 
-    A limit is set in MB (`DOWNSHIFT_DEVICES`, `min_memory_mb`), and drivers and TensorFlow count in MB of 2^20 bytes:
-    in another unit, nobody would recognise their own number. `bytes` in the dashboard's format.js gives the same text.
+    Limits are set in MB (`DOWNSHIFT_DEVICES`, `min_memory_mb`), and drivers and TensorFlow count in MB of 2^20 bytes:
+    people recognise their own numbers. `bytes` in the dashboard's format.js gives the same text.
     """
     if count == 0:
         return "0 MB"

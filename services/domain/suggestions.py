@@ -1,4 +1,4 @@
-"""Suggest known names for a misspelt one, at a cost that no sender can raise."""
+"""Suggests known names for a misspelt one, at a bounded cost."""
 
 import difflib
 import heapq
@@ -7,15 +7,15 @@ from itertools import islice
 
 __all__ = ["LONGEST", "close_names", "shortened"]
 
-LONGEST = 64  # comparing two strings takes the product of their lengths, and more
+LONGEST = 64  # characters; comparing two strings takes the product of their lengths
 _MOST_KNOWN = 2000
 _MOST_COMPARED = 40
 
 
 def close_names(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """At most `most` of the `known` names, the most similar first; none for a name that is too long to be a slip.
+    """At most `most` of the `known` names, the most similar first; none for a name longer than LONGEST.
 
-    One call takes at most some 30 ms. The caller bounds how many calls one request can cause.
+    One call takes at most about 30 ms. The caller bounds how many calls one request can cause.
     """
     if not 0 < len(name) <= LONGEST:
         return []
@@ -26,11 +26,11 @@ def close_names(name: str, known: Iterable[str], most: int = 1, cutoff: float = 
 
 
 def _pairs(name: str) -> set[str]:
-    """Pairs of neighbouring letters, the ends included: cheap to compare, and few names share many."""
+    """Pairs of neighbouring letters, with the ends: a cheap measure of similarity."""
     framed = f" {name.lower()} "
     return {framed[at : at + 2] for at in range(len(framed) - 1)}
 
 
 def shortened(name: str) -> str:
-    """The name as an error quotes it: a long one is cut, so that the message stays a message."""
+    """The name for an error message: cut where it is long."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -1,7 +1,7 @@
-"""TFRecord files without TensorFlow: write them, read them with every checksum verified, or count them cheaply.
+"""TFRecord files without TensorFlow: write them, read them with all checksums verified, or count records cheaply.
 
-A record is framed as: length (uint64), checksum of the length, payload, checksum of the payload; little-endian,
-checksums are CRC-32C "masked" so that data which holds checksums can itself be checksummed.
+A record is a length (uint64), the checksum of the length, the payload and its checksum, all little-endian. Checksums
+are CRC-32C, "masked" because a payload may hold checksums itself.
 """
 
 import os
@@ -23,14 +23,14 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class DatasetError(ValueError):
-    """A dataset file that cannot be used. `code` says how; the message names file, record and byte offset.
+    """A dataset file that cannot be used. `code` is one of these; the message names file, record and byte offset.
 
     dataset_missing      no such file, or it cannot be read
     dataset_empty        the file holds no record
     dataset_truncated    the file ends inside a record
     dataset_corrupt      a checksum does not match, or the file is of another format
     dataset_bad_example  a record is intact, but not the tf.train.Example it should be
-    dataset_refused      the request itself makes no sense, e.g. a sample dataset without images
+    dataset_refused      the request makes no sense, for example a sample dataset without images
     """
 
     def __init__(self, code: str, message: str, *, record: int | None = None, offset: int | None = None) -> None:
@@ -42,14 +42,14 @@ class DatasetError(ValueError):
 
 @dataclass(frozen=True)
 class RecordFile:
-    """What a scan found: the number of records, and the size of the file with its framing."""
+    """The number of records in a file, and its size in bytes."""
 
     records: int
     bytes: int
 
 
 def write(path: Path, payloads: Iterable[bytes]) -> RecordFile:
-    """Write the payloads in order, one record each, over whatever the file held."""
+    """Write the payloads in order, one record each. Replaces the content of the file."""
     records = size = 0
     with path.open("wb") as file:
         for payload in payloads:
@@ -63,9 +63,9 @@ def write(path: Path, payloads: Iterable[bytes]) -> RecordFile:
 
 
 def read(path: Path) -> Iterator[bytes]:
-    """Every payload in order, its checksum verified: about 0.1 s a MB, so for samples and tests.
+    """Every payload in order, with its checksum verified. Slow, about 0.1 s per MB: for samples and tests.
 
-    An empty file gives nothing. Stops with `DatasetError` at the first record that is not intact.
+    Raises DatasetError at the first damaged record. An empty file yields nothing.
     """
     with _opened(path) as descriptor:
         for record, offset, length in _frames(path, descriptor):
@@ -77,10 +77,10 @@ def read(path: Path) -> Iterator[bytes]:
 
 
 def scan(path: Path, *, allow_empty: bool = False) -> RecordFile:
-    """Count the records by walking from frame to frame: 12 bytes are read of each, however large it is.
+    """Count the records by their frames: reads 12 bytes of each, whatever its size.
 
-    Finds a missing, empty or truncated file and one that is no TFRecord file. Damage inside a payload needs `read`.
-    One shard among several may rightly hold nothing: `allow_empty`.
+    Raises DatasetError for a file that is missing, truncated, no TFRecord file or (without `allow_empty`, which is for
+    one shard of several) empty. Damage inside a payload is found by `read` only.
     """
     with _opened(path) as descriptor:
         records = sum(1 for _ in _frames(path, descriptor))
@@ -101,9 +101,9 @@ def masked_crc32c(data: bytes) -> int:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """A bare descriptor, because `pread` reads 12 bytes where a buffered file would read 8 KB at every seek."""
+    """A plain descriptor: `pread` reads 12 bytes where a buffered file would read 8 KB at every seek."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # without it, opening a pipe would wait for a writer
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # O_NONBLOCK: opening a pipe must not wait for a writer
     except OSError as error:
         raise _error("dataset_missing", path, None, None, error.strerror or str(error)) from None
     try:
@@ -115,7 +115,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _frames(path: Path, descriptor: int) -> Iterator[tuple[int, int, int]]:
-    """(record number, offset of its frame, length of its payload); every frame yielded lies inside the file."""
+    """(record number, offset of its frame, length of its payload) of each frame. All lie inside the file."""
     size = os.fstat(descriptor).st_size
     record = offset = 0
     while offset < size:

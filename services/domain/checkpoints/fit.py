@@ -1,6 +1,7 @@
-"""Does a checkpoint fit a model? By the shapes of its variables, which are known for each network of the catalogue.
+"""Does a checkpoint fit a model? Compares the shapes of its variables with those of the catalogue's networks.
 
-A `detection` checkpoint fills the feature extractor alone, so one of Faster R-CNN fits Mask R-CNN of the same backbone.
+A `detection` checkpoint fills the feature extractor only, so one of Faster R-CNN fits Mask R-CNN with the same
+backbone.
 """
 
 import functools
@@ -18,12 +19,12 @@ _TAKEN_OVER = "model/_feature_extractor"
 
 
 def network_name(model: Model) -> str:
-    """What models with the same feature extractor have in common."""
+    """The name of the feature extractor, which several models may share."""
     return model.name if model.pyramid else model.backbone
 
 
 def misfit(shapes: Mapping[str, tuple[int, ...]], model: Model) -> str | None:
-    """Why a checkpoint with variables of these shapes cannot start `model`, as a clause; None where it may well fit."""
+    """Why a checkpoint with variables of these shapes does not fit `model`, as a clause; None where it may fit."""
     wanted = _table()[network_name(model)]
     extractor = Counter(_text(shape) for name, shape in shapes.items() if name.startswith(_TAKEN_OVER))
     if extractor == wanted:
@@ -46,5 +47,5 @@ def _text(shape: tuple[int, ...]) -> str:
 
 @functools.cache
 def _table() -> dict[str, Counter[str]]:
-    """How many variables of each shape a network takes over."""
+    """The number of variables of each shape, by network."""
     return {name: Counter(shapes) for name, shapes in json.loads(_TABLE.read_text()).items()}

@@ -1,7 +1,7 @@
-"""The names and shapes of the variables in a TensorFlow checkpoint, read from its index without TensorFlow.
+"""Reads the names and shapes of the variables in a TensorFlow checkpoint from its index, without TensorFlow.
 
-The index is a sorted table of LevelDB's form: blocks of entries whose keys share prefixes, an index block, and a footer
-that says where that is. Each value is a BundleEntryProto. Whatever is damaged or of another form is an UnreadableIndex.
+The index is a sorted table in LevelDB's format: blocks of entries whose keys share prefixes, an index block, and a
+footer with its position. Each value is a BundleEntryProto. Any damage or other format raises UnreadableIndex.
 """
 
 import struct
@@ -12,12 +12,12 @@ __all__ = ["UnreadableIndex", "read_shapes"]
 
 Shape = tuple[int, ...]
 
-_LARGEST = 4 * 2**20  # the largest of the model zoo has 0.3 MB
+_LARGEST = 4 * 2**20  # bytes; the largest of the model zoo has 0.3 MB
 _MOST_ENTRIES = 50_000
 _LONGEST_KEY = 4096
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48
-_TRAILER = 5  # of a block: how it is compressed, and its checksum
+_TRAILER = 5  # after a block: its compression and its checksum
 _VARIABLE = b"/.ATTRIBUTES/VARIABLE_VALUE"
 _SLOT = b"/.OPTIMIZER_SLOT/"
 
@@ -27,7 +27,7 @@ class UnreadableIndex(ValueError):
 
 
 def read_shapes(path: Path) -> dict[str, Shape]:
-    """The shape of each variable by its name, without the optimizer's. Raises UnreadableIndex and OSError."""
+    """The shape of each variable by its name, without those of the optimizer. Raises UnreadableIndex and OSError."""
     with path.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if not _FOOTER <= len(data) <= _LARGEST:
@@ -42,7 +42,7 @@ def _shapes(data: bytes) -> dict[str, Shape]:
     footer = data[-_FOOTER:]
     if struct.unpack_from("<Q", footer, 40)[0] != _MAGIC:
         raise UnreadableIndex("it is not the index of a checkpoint")
-    _, at = _varint(footer, 0)  # the meta-index: where it is
+    _, at = _varint(footer, 0)  # offset of the meta-index
     _, at = _varint(footer, at)  # and its size
     found: dict[str, Shape] = {}
     count = read = 0
@@ -61,7 +61,7 @@ def _shapes(data: bytes) -> dict[str, Shape]:
 
 
 def _block(data: bytes, handle: bytes, at: int) -> bytes:
-    """The block that a handle names: its offset and its size."""
+    """The block at the offset and of the size that a handle holds."""
     offset, at = _varint(handle, at)
     size, _ = _varint(handle, at)
     end = offset + size
@@ -88,7 +88,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _shape(entry: bytes) -> Shape:
-    """Of a BundleEntryProto: field 2 is a TensorShapeProto, whose fields 2 are dimensions, with the size in field 1."""
+    """The shape in a BundleEntryProto: field 2 is a TensorShapeProto, its fields 2 are dimensions, sized by field 1."""
     dimensions = [dim for number, shape in _fields(entry) if number == 2 for no, dim in _fields(shape) if no == 2]
     sizes = [dict(_numbers(dim)).get(1, 0) for dim in dimensions]
     return tuple(sizes)
@@ -124,7 +124,7 @@ def _all_fields(message: bytes) -> Iterator[tuple[int, bytes | int]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at a place, and where it ends."""
+    """The number at an offset, and the offset after it."""
     value = 0
     for shift in range(0, 70, 7):
         byte = data[at]

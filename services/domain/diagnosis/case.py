@@ -1,4 +1,4 @@
-"""What goes into a diagnosis and what comes out of it."""
+"""The input of a diagnosis (Case) and its result (Finding)."""
 
 import enum
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ __all__ = ["Case", "Diagnosis", "Evidence", "Finding"]
 
 class Diagnosis(enum.StrEnum):
     COMPLETED = "completed"
-    INTERRUPTED = "interrupted"  # told to stop, by its owner or by the host
+    INTERRUPTED = "interrupted"  # stopped on request, by its owner or by the host
     TOO_LARGE = "too_large"
     NEIGHBOUR = "neighbour"
     FRAGMENTATION = "fragmentation"
@@ -28,21 +28,21 @@ class Diagnosis(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """All that is known of an end. Everything may be missing; memory is in bytes.
+    """All that is known about the end of an attempt. Any field may be missing; memory is in bytes.
 
-    `exit_status` as subprocess or a shell gives it: -9 and 137 both are SIGKILL; None where nobody saw it.
+    `exit_status` as subprocess or a shell gives it: -9 and 137 both mean SIGKILL. None where no process saw it.
     """
 
     exit_status: int | None = None
-    log: Iterable[bytes] = ()  # in pieces of any size, from its beginning or from somewhere near its end
+    log: Iterable[bytes] = ()  # in chunks of any size: the whole log or its last part
     outcome: Outcome | None = None
-    samples: Sequence[Sample] = ()  # of the device's memory, this attempt's only
+    samples: Sequence[Sample] = ()  # of the device's memory, from this attempt
     device_kind: DeviceKind | None = None
-    limit: int | None = None  # what the device or the slot has for the job
-    free_at_claim: int | None = None  # … of which so much was free when the job got it
-    held_by_others: int | None = None  # what other processes hold of the device at the end
-    cgroup_oom_kills: int | None = None  # by how much the memory cgroup's counter went up
-    reason: Reason | None = None  # what our own trainer said of itself, by its outcome or its exit status
+    limit: int | None = None  # the memory of the device or the slot
+    free_at_claim: int | None = None  # how much of it was free when the job was claimed
+    held_by_others: int | None = None  # what other processes hold at the end
+    cgroup_oom_kills: int | None = None  # increase of the memory cgroup's counter while it ran
+    reason: Reason | None = None  # what our trainer reported, by its outcome or its exit status
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Evidence:
 class Finding:
     diagnosis: Diagnosis | None  # None: nothing failed
     why: str  # a sentence for people
-    evidence: tuple[Evidence, ...] = ()  # the lines of the log that were relied on
+    evidence: tuple[Evidence, ...] = ()  # the lines of the log that it is based on
     numbers: Numbers = field(default_factory=Numbers)
     growth: Growth | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON keeps it, without the diagnosis."""
+        """For JSON, without the diagnosis."""
         evidence = [{"line": one.line, "text": one.text} for one in self.evidence]
         return {"why": self.why, "evidence": evidence, "figures": self.figures()}
 

@@ -1,6 +1,6 @@
-"""Why a training ended, from whatever is left of it. Pure; the exit status is asked first, the log second.
+"""Why a training ended, from its exit status first and its log second.
 
-Many lines look fatal in a training that goes on, so no log is read as a failure where the exit status says success.
+Many harmless lines look fatal, so the log is not read where the exit status says success.
 """
 
 import signal
@@ -19,7 +19,7 @@ _LONGEST_TEXT = 500
 _ABORTS = (signal.SIGABRT, signal.SIGBUS)
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
-# What a status of our trainer says by itself. Not 0, which alone is no success, nor 1, which Python gives for anything.
+# The reason by our trainer's exit status alone. Not 0, which alone is no success, nor 1, Python's status for any error.
 REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
 _BY_REASON = {
     Reason.STOPPED: Diagnosis.INTERRUPTED,
@@ -29,7 +29,7 @@ _BY_REASON = {
 
 
 def diagnose(case: Case) -> Finding:
-    """Total: every case has one finding, and no log makes it fail. Linear in the log, which is read once."""
+    """The finding for any case; no log makes this raise. Reads the log once, in linear time."""
     if case.exit_status == 0:
         return Finding(None, "nothing failed: the exit status is 0, and warnings in the log do not count")
     summary = summarised(marked_lines(case.log))
@@ -43,7 +43,7 @@ def diagnose(case: Case) -> Finding:
 
 
 def signal_of(exit_status: int | None) -> int | None:
-    """The signal that ended it: -9 and the shell's 137 are both SIGKILL."""
+    """The signal that ended the process; None where none did. -9 and the shell's 137 both mean SIGKILL."""
     if exit_status is None or 0 <= exit_status <= 128 or exit_status > 128 + 64:
         return None
     return -exit_status if exit_status < 0 else exit_status - 128
@@ -62,10 +62,10 @@ def how_it_ended(exit_status: int | None) -> str:
 
 
 def _as_reported(case: Case, summary: LogSummary, reason: Reason) -> Finding:
-    """The trainer knows what kind of end it was; the log and the samples may know more about it."""
+    """The trainer reported the kind of end; the log and the samples add details."""
     cause = summary.cause
     if cause is not None and not _goes_with(cause, reason):
-        cause = summary.cause = None  # something else that was survived
+        cause = summary.cause = None  # another error, which the training survived
     if reason is Reason.DEVICE_MEMORY:
         if cause is not None:
             return _from_device(case, summary, cause)
@@ -84,7 +84,7 @@ def _goes_with(cause: Cause, reason: Reason) -> bool:
 
 
 def _from_log(case: Case, summary: LogSummary) -> Finding | None:
-    """None where nothing in the log explains the end."""
+    """The finding by the log; None where nothing in it explains the end."""
     cause, killed = summary.cause, signal_of(case.exit_status) in _KILLS
     if case.cgroup_oom_kills and (killed or cause is None):
         why = f"the host ran out of memory, and its kernel killed {case.cgroup_oom_kills} of the job's processes"
@@ -105,7 +105,7 @@ def _from_log(case: Case, summary: LogSummary) -> Finding | None:
 
 
 def _is_past(case: Case, cause: Cause) -> bool:
-    """Training went on, and something else ended it. An abort, though, is how a failure ends that nobody handled."""
+    """Whether training survived the cause, and something else ended it. After an abort, only a retry proves that."""
     number = signal_of(case.exit_status)
     if cause.marks & Mark.ENDED or (case.exit_status is not None and number is None):
         return False
@@ -126,15 +126,15 @@ def _from_device(case: Case, summary: LogSummary, cause: Cause) -> Finding:
 
 
 def _from_hints(case: Case, summary: LogSummary) -> Finding | None:
-    """What is left to go by when no line says what ended it; None where there is nothing."""
+    """The finding where no line states the end, by its signal and by hints; None where there are none."""
     if summary.cause and _is_past(case, summary.cause):
         summary.cause = None
     cause, number = summary.cause, signal_of(case.exit_status)
-    told = cause.marks if cause else 0
+    marks = cause.marks if cause else 0
     how = how_it_ended(case.exit_status)
-    if told & Mark.STOPPED:
+    if marks & Mark.STOPPED:
         return _with_evidence(Finding(Diagnosis.INTERRUPTED, "it was told to stop"), summary)
-    if number == signal.SIGKILL or told & Mark.KILLED:
+    if number == signal.SIGKILL or marks & Mark.KILLED:
         if summary.pressure:
             why = "it was killed right after it took much of the host's memory"
             return _with_evidence(Finding(Diagnosis.HOST, why), summary)
@@ -167,18 +167,18 @@ def _is_host(case: Case, cause: Cause, numbers: Numbers) -> bool:
         if case.device_kind is DeviceKind.GPU:
             return True
         if numbers.requested and (numbers.available or 0) >= numbers.requested:
-            return True  # the slot's limit allowed it, and the host did not have it
+            return True  # the slot's limit allowed the request, so the host's memory was missing
     if case.device_kind is DeviceKind.CPU and case.limit and case.reason is Reason.DEVICE_MEMORY:
-        return False  # a slot, whose limit the trainer set itself: oneDNN's allocator is under it too
+        return False  # a slot: the trainer set its limit, which includes oneDNN's allocator
     of_host = is_of_host(numbers)
     if numbers.allocator is None and numbers.device is not None and of_host:
-        # A CPU: its slot where one has a limit, else the host.
+        # A CPU device is its slot where that has a limit, else the host.
         return not (numbers.limit or (case.device_kind is DeviceKind.CPU and case.limit))
     return bool(of_host)
 
 
 def _numbers(case: Case, cause: Cause | None) -> Numbers:
-    """What the trainer counted, with the gaps filled from the log, and the other way round for what only a log has."""
+    """The trainer's own numbers, with gaps filled from the log."""
     logged = cause.numbers if cause else Numbers()
     said = case.outcome.allocator if case.outcome else AllocatorStats()
     counted = Numbers(
@@ -189,7 +189,7 @@ def _numbers(case: Case, cause: Cause | None) -> Numbers:
         op=said.requested_op,
         allocator=said.allocator,
     )
-    # Of a GPU, TensorFlow's allocator never has all: what it has is in the log, or nowhere.
+    # A GPU's whole memory is not TensorFlow's limit: that stands in the log or nowhere.
     return counted.merged(logged).merged(Numbers(limit=None if case.device_kind is DeviceKind.GPU else case.limit))
 
 
@@ -199,7 +199,7 @@ def _with_evidence(found: Finding, summary: LogSummary, numbers: Numbers | None 
         lines += summary.statistics.values()
     if found.diagnosis is Diagnosis.NEIGHBOUR:
         lines += summary.backed_off[:1] + summary.backed_off[-1:]
-        lines += [Line(number, text, Mark.SEEN) for number, text in device_seen(summary, numbers).told.items()]
+        lines += [Line(number, text, Mark.SEEN) for number, text in device_seen(summary, numbers).lines.items()]
     if found.diagnosis is Diagnosis.HOST and summary.pressure:
         lines.append(summary.pressure)
     if found.diagnosis is Diagnosis.BUG and summary.mismatch:

@@ -1,4 +1,4 @@
-"""What the end of an attempt means: how it is read from what is left. What is done about it: remedies.py."""
+"""How an attempt ended, from what it left behind. `remedies.py` decides what follows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -30,8 +30,8 @@ _DIAGNOSES: dict[Reason, Diagnosis] = {
 class Ending:
     diagnosis: Diagnosis
     message: str
-    reason: Reason | None  # None: the trainer could not say
-    finding: Finding | None = None  # what the diagnosis rests on
+    reason: Reason | None  # None: the trainer did not report one
+    finding: Finding | None = None  # the basis of the diagnosis
 
 
 def read_ending(
@@ -42,11 +42,11 @@ def read_ending(
     *,
     is_whole: bool = False,
 ) -> Ending:
-    """How an attempt ended, from what is left of it: its outcome, else its exit status, else its log.
+    """How an attempt ended, by its outcome, else its exit status, else its log.
 
-    `exit_status` as subprocess gives it: negative for a signal, None where nobody was there to see it. A success is an
-    outcome that says so together with the exit status 0; where nobody saw the status, together with all that it must
-    have left (`is_whole`). `known`: what was measured meanwhile; the rest of it does not count.
+    `exit_status` as subprocess gives it: negative for a signal, None where it was lost. A success needs an outcome that
+    says so and the exit status 0; where the status was lost, all the files that a success leaves (`is_whole`).
+    `known` holds the measurements; its exit status, outcome, log and reason are ignored.
     """
     if exit_status is None and is_whole and outcome is not None and outcome.reason is Reason.COMPLETED:
         message = f"{outcome.message} (exit status unknown; its checkpoint and export are complete)"
@@ -69,12 +69,12 @@ def _without_failure(outcome: Outcome | None) -> Ending:
 
 
 def _message(exit_status: int | None, outcome: Outcome | None, said: Reason | None, finding: Finding) -> str:
-    """The trainer's own words where it left some, with what they leave out."""
+    """The trainer's own message where there is one, with what it leaves out."""
     how = how_it_ended(exit_status)
     if outcome is not None:
         plain = finding.diagnosis in (Diagnosis.TOO_LARGE, _DIAGNOSES[outcome.reason])
         return outcome.message if plain else f"{outcome.message}: {finding.why}"
-    if said is not None:  # a full disk, say, has no room for an outcome
+    if said is not None:  # a full disk, for example, has no room for an outcome
         return f"the trainer wrote no outcome and ended {how}, which means {said}"
     if exit_status is None and finding.diagnosis is Diagnosis.UNKNOWN_KILL:
         return "stopped unexpectedly (cause unknown): the supervisor was lost, and the exit status with it"

@@ -1,4 +1,4 @@
-"""Why a device ran out of memory: too large a job, a neighbour, memory in pieces, or a job that changed as it ran."""
+"""Why a device ran out of memory: too large a job, a neighbour, fragmentation, a leak or a spike."""
 
 import sys
 
@@ -13,30 +13,30 @@ from services.domain.sizes import in_mb
 
 __all__ = ["device_seen", "why_device_ran_out"]
 
-_USABLE = 0.9  # share of a device that a job alone may count on
-_DISPLAY = 0.3  # share that desktops and drivers take, and that says nothing of a neighbour
-_NAMED = 0.7  # the same where it is not known that the rest was taken: a fraction may have been asked for
-_REFUSED = 0.5  # of what was asked for first; less than that was not there either
+_USABLE = 0.9  # share of a device that a job can use when it is alone
+_DISPLAY = 0.3  # share that desktops and drivers take; less proves no neighbour
+_NAMED = 0.7  # the same where only a limit is known: the user may have asked for a fraction
+_REFUSED = 0.5  # share of the largest refused request: a refusal below it points to a neighbour
 _AFTER = 3  # lines after the error that still belong to it
-_PROMISED = 0.15  # share of the limit that the device did not give although nobody else should have it
-_IN_PIECES_GPU = 0.97  # up to this share of the limit, in use and asked for together, memory that is free was unusable
-_IN_PIECES_SLOT = 0.75  # the same for a CPU slot, where no other allocator would help
-_LATE = 50  # steps after which a job of constant size has shown what it needs
+_PROMISED = 0.15  # share of the limit that was allowed and yet not available
+_IN_PIECES_GPU = 0.97  # in use plus requested, as a share of the limit; above it the job is too large
+_IN_PIECES_SLOT = 0.75  # the same for a CPU slot, where no other allocator could help
+_LATE = 50  # steps after which a job of constant size has reached its peak
 _GREW = 0.1  # share of the limit: growth by less did not fill the device
 
 
 def why_device_ran_out(case: Case, summary: LogSummary, numbers: Numbers) -> Finding:
-    """`numbers`: what the trainer and the log say together. The evidence is added by the caller."""
+    """`numbers`: merged from the trainer and the log. The caller adds the evidence."""
     seen = device_seen(summary, numbers)
     for reading in (_neighbour, _fragmentation, _changed):
         found = reading(case, summary, numbers, seen)
         if found is not None:
             return found
-    return Finding(Diagnosis.TOO_LARGE, f"the device ran out of memory{_told(numbers)}: the job is too large for it")
+    return Finding(Diagnosis.TOO_LARGE, f"the device ran out of memory{_details(numbers)}: the job is too large for it")
 
 
 def device_seen(summary: LogSummary, numbers: Numbers | None) -> DeviceSeen:
-    """What the log says of this job's device. A CPU slot is none of those that TensorFlow tells of."""
+    """What the log says about this job's device. TensorFlow reports nothing about a CPU slot."""
     if numbers is None or _is_slot(numbers):
         return DeviceSeen()
     until = summary.cause.last + _AFTER if summary.cause else sys.maxsize
@@ -52,7 +52,7 @@ def _neighbour(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSe
 
 
 def _measured(case: Case, numbers: Numbers) -> str | None:
-    """By NVML: what others hold is what was missing."""
+    """By NVML: without what others hold, the job would have fitted."""
     others = case.held_by_others
     room = case.free_at_claim or case.limit
     own = numbers.needed or max((sample.in_use for sample in case.samples), default=None) or numbers.peak
@@ -81,7 +81,7 @@ def _seen_at_start(case: Case, numbers: Numbers, seen: DeviceSeen) -> str | None
 def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
     if seen.free_at_end is None or seen.total is None or numbers.in_use is None:
         return None
-    kept = numbers.peak if _is_async(numbers) else numbers.pool  # CUDA's pool does not give back what it once had
+    kept = numbers.peak if _is_async(numbers) else numbers.pool  # CUDA's pool does not return memory to the device
     others = seen.total - seen.free_at_end - max(numbers.in_use, kept or 0)
     fits = numbers.needed is None or numbers.needed <= _USABLE * seen.total
     return (
@@ -90,8 +90,8 @@ def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:
 
 
 def _not_given(summary: LogSummary, numbers: Numbers) -> str | None:
-    """The allocator's limit allowed it, and the device had it not."""
-    available = numbers.free if _is_async(numbers) else numbers.available  # without a pool all of it comes from there
+    """The allocator's limit allowed the request, but the device could not give it."""
+    available = numbers.free if _is_async(numbers) else numbers.available  # no pool: all from the device
     if available and numbers.requested and numbers.limit and not _is_slot(numbers):
         if available >= max(numbers.requested, _PROMISED * numbers.limit):
             return f"the device did not have {in_mb(available)} that this job's limit allows"
@@ -104,7 +104,7 @@ def _not_given(summary: LogSummary, numbers: Numbers) -> str | None:
 
 
 def _not_set_up(summary: LogSummary, numbers: Numbers, seen: DeviceSeen) -> str | None:
-    """No room for a context or a library's handle, though this job holds little itself."""
+    """Too little memory for a context or a library's handle, though this job holds little itself."""
     cause = summary.cause
     if cause is None or cause.marks & Mark.DEVICE:
         return None
@@ -123,14 +123,14 @@ def _fragmentation(case: Case, summary: LogSummary, numbers: Numbers, seen: Devi
         return None
     is_slot = _is_slot(numbers) or case.device_kind is DeviceKind.CPU
     if needed > (_IN_PIECES_SLOT if is_slot else _IN_PIECES_GPU) * limit:
-        return None  # so near the limit that its peak is what counts
+        return None  # so close to the limit that the job is too large
     largest = f" (the largest has {in_mb(numbers.largest_free)})" if numbers.largest_free else ""
     why = f"memory is fragmented: {in_mb(free)} of {in_mb(limit)} were free, but no piece of {in_mb(asked)}{largest}"
     return Finding(Diagnosis.FRAGMENTATION, why)
 
 
 def _changed(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSeen) -> Finding | None:
-    """It ran for long before it ran out: either its memory grew, or one step needed more than the others."""
+    """It ran out late: either its memory grew, or one step needed more than the others."""
     growth = growth_of(case.samples)
     limit = numbers.limit or case.limit
     if growth is None or limit is None:
@@ -139,7 +139,7 @@ def _changed(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSeen
         why = f"memory grew by {in_mb(round(growth.bytes_per_step))} a step over {growth.steps} steps until it ran out"
         return Finding(Diagnosis.LEAK, why, growth=growth)
     if growth.steps >= _LATE:
-        why = f"memory was steady for {growth.steps} steps, then one step needed more than there was{_told(numbers)}"
+        why = f"memory was steady for {growth.steps} steps, then one step needed more than there was{_details(numbers)}"
         return Finding(Diagnosis.SPIKE, why, growth=growth)
     return None
 
@@ -152,7 +152,7 @@ def _is_async(numbers: Numbers) -> bool:
     return numbers.allocator is not None and numbers.allocator.startswith("gpu_async")
 
 
-def _told(numbers: Numbers) -> str:
+def _details(numbers: Numbers) -> str:
     parts = []
     if numbers.in_use is not None and numbers.limit is not None:
         parts.append(f"{in_mb(numbers.in_use)} of {in_mb(numbers.limit)} in use")

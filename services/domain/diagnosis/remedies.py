@@ -1,10 +1,9 @@
-"""What is done about the end of an attempt, from its diagnosis and what was tried before. Total: every end has one.
+"""The remedy after an attempt, from its diagnosis and the attempts before it. Every diagnosis has one.
 
-Who pays for it: `max_attempts` bounds what the job itself is the cause of. What others did to it (a neighbour, a full
-disk, a host that stopped it) is not held against it; those ends have a bound of their own, so that a job that never
-gets anywhere ends with a reason: `_MOST_WAITS` in a row without a new checkpoint, which is most of a working day.
-A kill that nobody can explain counts only where its exit status was seen and the attempt saved nothing new: a job that
-gets on is not given up.
+`max_attempts` bounds the failures that the job itself causes. Failures that others cause (a neighbour, a full disk, a
+host that stopped it) do not count against it. They have a bound of their own, `_MOST_WAITS` in a row without a new
+checkpoint, most of a working day, so that a job without progress ends with a reason. An unexplained kill counts only
+where its exit status is known and the attempt saved nothing new: a job that makes progress is not given up.
 """
 
 import dataclasses
@@ -22,10 +21,10 @@ from services.domain.sizes import in_mb
 __all__ = ["PAUSED", "Next", "Remedy", "Scene", "Tried", "attempts_used", "ran_out", "remedy_for", "waits_s"]
 
 PAUSED = "paused by its owner"
-_MOST_IDLE = 5  # times before a first step: something is wrong with the host or the start, and will be wrong again
+_MOST_IDLE = 5  # interruptions in a row before a first step: the next one would end the same way
 _MOST_WAITS = 50
-_MOST_KILLS = 2  # of the trainer alone, with no new checkpoint since: something about the job draws them
-_MOST_LOST = 5  # with the trainer's supervisor too, as when a container ends: that is no word about the job
+_MOST_KILLS = 2  # of the trainer alone, without a new checkpoint: the job is a likely cause
+_MOST_LOST = 5  # together with the supervisor, as when a container ends: says little about the job
 _FIRST_WAIT_S = {Diagnosis.NEIGHBOUR: 30.0, Diagnosis.DISK: 60.0}
 _LONGEST_WAIT_S = 600.0
 _OTHERS = (Diagnosis.INTERRUPTED, Diagnosis.NEIGHBOUR, Diagnosis.DISK)
@@ -37,7 +36,7 @@ class Next(enum.StrEnum):
     SUCCEED = "succeed"
     SMALLER = "smaller"  # ask the planner
     AGAIN = "again"  # the same plan, from the last checkpoint if there is one
-    HOLD = "hold"  # the same after a while
+    HOLD = "hold"  # the same plan, after a wait
     FAIL = "fail"
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -45,26 +44,26 @@ class Next(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Tried:
-    """An attempt that is over."""
+    """A finished attempt."""
 
     diagnosis: Diagnosis
     adjustments: Adjustments = NONE
     is_gpu: bool = False
     trained: bool = True  # at least one step
-    saved: bool = False  # more than there was before it
-    seen: bool = True  # somebody saw its exit status
+    saved: bool = False  # a newer checkpoint than there was before it
+    seen: bool = True  # its exit status is known
     paused: bool = False  # by its owner
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What was seen around the end of the last attempt. The words are clauses for people, "" where nothing is known."""
+    """The circumstances of the last attempt's end. Texts are clauses for people, "" where nothing is known."""
 
     message: str = "it ended"
     host: str = "the host"
     neighbours: str = ""  # "python (process 4711) holds 10,240 MB of GPU 0"
     growth: str = ""  # "device memory grew by 3.1 MB a step over 1200 steps"
-    input: InputSizes | None = None  # as it ran; None: it never had a configuration
+    input: InputSizes | None = None  # of the run; None: it never had a configuration
     host_peak_bytes: int | None = None
     saved_step: int = 0  # of the newest checkpoint; 0: there is none
 
@@ -76,7 +75,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Remedy:
-    """`said` becomes what the attempt was followed by, `reason` the job's: why it failed or what it waits for."""
+    """`said` is stored with the attempt: what followed it. `reason` is stored with the job: why it failed or waits."""
 
     next: Next
     said: str
@@ -87,7 +86,7 @@ class Remedy:
 
 
 def remedy_for(tried: Sequence[Tried], scene: Scene, max_attempts: int, stop: Stop | None = None) -> Remedy:
-    """What to do after the last of `tried`. A wish to stop counts, except against success."""
+    """What to do after the last of `tried`. A request to stop counts unless the job has succeeded."""
     last = tried[-1]
     if stop is Stop.CANCEL and last.diagnosis is not Diagnosis.COMPLETED:
         return Remedy(Next.CANCEL, "cancelled by its owner", adjustments=last.adjustments)
@@ -102,7 +101,7 @@ def remedy_for(tried: Sequence[Tried], scene: Scene, max_attempts: int, stop: St
 
 
 def attempts_used(tried: Sequence[Tried]) -> int:
-    """Those that count against the policy."""
+    """The number of attempts that count against the policy."""
     return sum(map(_pays, tried))
 
 
@@ -119,7 +118,7 @@ def _since_checkpoint(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def ran_out(tried: Sequence[Tried]) -> list[bool]:
-    """Which of them say that their plan is too large for their device: by themselves, or once the remedy is used up."""
+    """For each attempt: did its plan prove too large for its device, at once or after the remedy was used up?"""
     found, spiked = [], False
     for one in tried:
         found.append(
@@ -132,7 +131,7 @@ def ran_out(tried: Sequence[Tried]) -> list[bool]:
 
 
 def waits_s(tried: Sequence[Tried]) -> list[float]:
-    """The waits in a row, up to the one after the last of `tried`: for others all of them, and nothing saved."""
+    """The waits in a row, up to the one after the last of `tried`, for causes outside the job and without progress."""
     count = 0
     for one in reversed(tried):
         if one.diagnosis not in _OTHERS:
@@ -216,7 +215,7 @@ def _leak(tried: Sequence[Tried], scene: Scene) -> Remedy:
 
 
 def _spike(tried: Sequence[Tried], scene: Scene) -> Remedy:
-    """Images are bounded by the plan already; what differs from batch to batch are the boxes of an image."""
+    """The plan bounds the image size already, so what differs between batches is the number of boxes."""
     last = tried[-1]
     if _came_before(tried):
         return _too_large(tried, scene)
@@ -291,7 +290,7 @@ def _input_words(sizes: InputSizes) -> str:
 
 
 def _input_changes(sizes: InputSizes, adjusted: Adjustments, why: str) -> tuple[Change, ...]:
-    """Named as the fields of the configuration that they are."""
+    """Changes named by their fields in the configuration."""
     after = bounded(sizes, adjusted)
     names = [
         field.name for field in dataclasses.fields(sizes) if getattr(sizes, field.name) != getattr(after, field.name)

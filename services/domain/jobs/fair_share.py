@@ -1,8 +1,8 @@
-"""Whose turn it is: the next job comes from the user who had the least of the devices lately, within a priority.
+"""Fair share: within a priority, the next job is that of the user with the least recent device time.
 
-What a user had is kept by days. It counts fully on its day, and from the day's end half as much with each day that
-passes. A job that has started counts as an hour at once: else one user's jobs would all start before anybody has used
-anything. For the same reason, each job of a user that waits ahead of another of his counts as an hour against that.
+Device time is kept by day. It counts fully on its day and half as much with each day after it. A job counts as an hour
+as soon as it starts; otherwise all jobs of one user would start before any time is used. For the same reason, each
+waiting job of a user adds an hour to the jobs of that user behind it.
 """
 
 import datetime
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 __all__ = ["STARTED_S", "Share", "by_day", "day_of", "in_week", "lately", "week_begins"]
 
-STARTED_S = 3600.0  # what a job counts as at least, as soon as it has started
+STARTED_S = 3600.0  # the least that a started job counts
 _HALF_LIFE_S = 86_400.0
 _DAY_S = 86_400
 _WEEK = 7
@@ -21,10 +21,10 @@ Days = Mapping[int, float]  # seconds by day
 
 @dataclass(frozen=True)
 class Share:
-    """What decides about one user's turn."""
+    """What decides when a user's next job starts."""
 
-    use_s: float = 0.0  # what he had lately
-    slots: int | None = None  # how many more jobs of his may start; None: any number
+    use_s: float = 0.0  # recent device time
+    slots: int | None = None  # how many more of their jobs may start; None: any number
 
 
 def day_of(moment: datetime.datetime) -> int:
@@ -33,7 +33,7 @@ def day_of(moment: datetime.datetime) -> int:
 
 
 def by_day(start: datetime.datetime, end: datetime.datetime) -> dict[int, float]:
-    """The seconds of a span on each day it touches."""
+    """The seconds of a span, by day."""
     first, last = start.timestamp(), end.timestamp()
     found: dict[int, float] = {}
     while first < last:
@@ -45,12 +45,12 @@ def by_day(start: datetime.datetime, end: datetime.datetime) -> dict[int, float]
 
 
 def week_begins(now: datetime.datetime) -> int:
-    """The first of the seven days that end with today. What was before matters to nobody any more."""
+    """The first of the seven days that end today. Earlier use is not counted."""
     return day_of(now) - _WEEK + 1
 
 
 def lately(used: Days, running: Iterable[datetime.datetime], now: datetime.datetime) -> float:
-    """What a user had, the longer ago the less of it. `running`: since when he has each of the devices he has now."""
+    """A user's recent device time, older time weighted less. `running`: since when they hold each of their devices."""
     total = sum(seconds * _weight(day, now) for day, seconds in used.items())
     for since in running:
         days = by_day(since, now)
@@ -64,7 +64,7 @@ def _weight(day: int, now: datetime.datetime) -> float:
 
 
 def in_week(used: Days, running: Iterable[datetime.datetime], now: datetime.datetime) -> float:
-    """Seconds, today and in the six days before."""
+    """Device seconds, today and in the six days before."""
     begins = week_begins(now)
     spans = [used, *(by_day(since, now) for since in running)]
     return sum(seconds for days in spans for day, seconds in days.items() if day >= begins)

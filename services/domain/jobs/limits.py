@@ -1,4 +1,4 @@
-"""How much one user may have at a time."""
+"""The limits of one user."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Limits:
     device_hours_week: float | None = None
 
     def over(self, defaults: "Limits") -> "Limits":
-        """These, and the defaults where these say nothing."""
+        """These limits, with the defaults where one is None."""
         return Limits(
             defaults.max_queued if self.max_queued is None else self.max_queued,
             defaults.max_running if self.max_running is None else self.max_running,

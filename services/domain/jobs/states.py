@@ -1,4 +1,4 @@
-"""The states of a job and the only ways from one to another."""
+"""The states of a job and the allowed transitions."""
 
 import enum
 
@@ -25,7 +25,7 @@ class Verb(enum.StrEnum):
 
 
 class Stop(enum.StrEnum):
-    """What the owner of a running job asked for; its supervisor carries it out."""
+    """What the owner asked of a running job; its supervisor carries it out."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -36,7 +36,7 @@ ACTIVE = frozenset(State) - FINAL
 
 TRANSITIONS: dict[tuple[State, Verb], State] = {
     (State.QUEUED, Verb.CLAIM): State.RUNNING,
-    (State.QUEUED, Verb.FAIL): State.FAILED,  # nothing within its floors fits any device
+    (State.QUEUED, Verb.FAIL): State.FAILED,  # no plan within its floors fits any device
     (State.QUEUED, Verb.CANCEL): State.CANCELLED,
     (State.QUEUED, Verb.PAUSE): State.PAUSED,
     (State.RUNNING, Verb.SUCCEED): State.SUCCEEDED,
@@ -50,7 +50,7 @@ TRANSITIONS: dict[tuple[State, Verb], State] = {
 
 
 class WrongState(Exception):
-    """The table says no."""
+    """The table has no such transition."""
 
     code = "wrong_state"
 
@@ -62,7 +62,7 @@ class WrongState(Exception):
 
 
 def advance(state: State, verb: Verb) -> State:
-    """The state that follows; raises WrongState where nothing may."""
+    """The state after `verb`. Raises WrongState for a transition that is not in the table."""
     try:
         return TRANSITIONS[state, verb]
     except KeyError:

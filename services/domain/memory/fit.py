@@ -1,10 +1,10 @@
-"""A sum of known parts, each times an unknown factor, fitted to few measurements of which some may be absurd.
+"""Fits the factors of a sum of known parts to few measurements, some of which may be outliers.
 
     measured ~ factor_1 x part_1 + factor_2 x part_2 + …       with an error in proportion
 
-Before anything is measured a factor is thought to be near its `centre`. What all measurements say in common moves every
-factor, what they say of one part moves that one: so one measurement scales the whole, two make a line, and many make
-the centre forgotten. Measurements far from what the others agree on do not count, unless there are too many of them.
+The prior of each factor is a normal distribution around its `centre`. A deviation that all measurements share moves
+all factors; one that follows a single part moves its factor. So one measurement scales the sum, two make a line, and
+many outweigh the prior. Outliers do not count, unless there are too many of them.
 """
 
 import math
@@ -17,22 +17,22 @@ __all__ = ["Estimate", "Parts", "fit"]
 
 Parts = tuple[float, ...]
 
-_SURE = 2.0  # standard deviations on either side
+_SURE = 2.0  # standard deviations on either side of an estimate
 _ERROR = 0.02  # of one measurement: equal attempts differ by up to 4 % from each other
-_ERROR_WEIGHT = 4.0  # in measurements: how many it takes to believe in another error than that
-_ABSURD = 0.25  # off what the others say; more where they do not agree themselves
-_FEW = 0.2  # the share of the places that may be called absurd; more than that is another opinion
-# A measured peak is the largest of the steps that were looked at, and a low one may be of an attempt that had few:
-# EfficientDet-D0 at 256² came to 475 MB in three steps and to 539 in six, then stayed there.
-_LOW, _HIGH = 0.5, 1.5  # the weight of those below the estimate, and above
-_HIT = 1e-3  # nearer than this is neither: else rounding decided how sure a single measurement makes
-_LEAST = 0.3  # of its centre: what a part costs at least
-_ROUNDS = 12  # later ones change nothing that counts
+_ERROR_WEIGHT = 4.0  # in measurements: the weight of `_ERROR` against the error that is observed
+_ABSURD = 0.25  # distance of an outlier from the estimate; more where the others scatter
+_FEW = 0.2  # share of the measured places that may be outliers; where more are, all count
+# A measured peak is the largest over the steps of an attempt, so few steps may give a low one: EfficientDet-D0 at 256²
+# took 475 MB in three steps and 539 MB in six, and no more after that.
+_LOW, _HIGH = 0.5, 1.5  # weights of measurements below the estimate and above it
+_HIT = 1e-3  # nearer than this is neither below nor above: rounding must not decide a weight
+_LEAST = 0.3  # share of its centre that a factor has at least
+_ROUNDS = 12  # iterations; more change nothing that matters
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """`covariance` is that of the factors, `error` that of a measurement around the sum, as a share of it."""
+    """The factors with their `covariance`, and the standard `error` of a measurement as a share of the sum."""
 
     factors: Parts
     covariance: tuple[Parts, ...] = ()
@@ -42,8 +42,11 @@ class Estimate:
         return _product(self.factors, parts)
 
     def margin(self, parts: Parts) -> float:
-        """How far a measurement to come may be off. `value` plus this never falls where a part grows: along any one of
-        them it changes by less than `_SURE` deviations of its factor, and `fit` keeps those below the factor."""
+        """How far the next measurement may be off.
+
+        `value` plus this never falls where a part grows: the margin changes by less than `_SURE` deviations of the
+        part's factor, and `fit` keeps those below the factor.
+        """
         of_factors = _product([_product(row, parts) for row in self.covariance], parts)
         return _SURE * math.sqrt((self.error * self.value(parts)) ** 2 + max(0.0, of_factors))
 
@@ -54,21 +57,21 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Sample:
-    """`weight`: all the measurements of one place together have 1, however often it was measured."""
+    """`weight`: all measurements with the same parts together have 1, so repeating one gives it no more weight."""
 
     parts: Parts
     measured: float
     weight: float
 
     def off(self, estimate: Estimate) -> float:
-        """How far, as a share; the same for twice as much and for half as much."""
+        """Relative distance from the estimate; the same for twice as much and for half as much."""
         return abs(math.log(estimate.value(self.parts) / self.measured))
 
 
 def fit(measured: Iterable[tuple[Parts, float]], centre: Parts, doubt: Parts) -> Estimate:
-    """`doubt`: the standard deviation of each factor before anything is measured, as a share of its centre.
+    """The factors that fit (parts, measured) best. Needs at least one measurement, all above 0; order does not matter.
 
-    Needs one measurement or more, all above 0. Their order does not matter.
+    `doubt`: the prior standard deviation of each factor, as a share of its centre.
     """
     found = sorted(measured)
     times = Counter(parts for parts, _ in found)
@@ -90,14 +93,14 @@ def fit(measured: Iterable[tuple[Parts, float]], centre: Parts, doubt: Parts) ->
 
 @dataclass(frozen=True)
 class _Prior:
-    """What is thought of the factors before, and what each is at `least`."""
+    """The distribution of the factors before any measurement, and the `least` value of each."""
 
     centre: Parts
     doubt: Parts
     least: Parts
 
     def holding(self, low: Iterable[int]) -> "_Prior":
-        """With these factors at their least, whatever is measured."""
+        """With these factors fixed at their least value."""
         centre, doubt, least = list(self.centre), list(self.doubt), list(self.least)
         for i in low:
             centre[i], doubt[i], least[i] = least[i], 1e-6 * doubt[i], -math.inf
@@ -105,7 +108,7 @@ class _Prior:
 
 
 def _belief(samples: Sequence[_Sample], estimate: Estimate) -> list[float]:
-    """The weight of each; less for what is low or does not fit, and none for the absurd (Tukey's biweight)."""
+    """The weight of each sample: less for low ones and for bad fits, none for outliers (Tukey's biweight)."""
     absurd = max(_ABSURD, 5 * _noise(samples, estimate))
     return [
         s.weight * _credit(s.measured / estimate.value(s.parts)) * max(0.0, 1 - (s.off(estimate) / absurd) ** 2) ** 2
@@ -114,19 +117,19 @@ def _belief(samples: Sequence[_Sample], estimate: Estimate) -> list[float]:
 
 
 def _credit(measured: float) -> float:
-    """Of what was measured, as a share of the estimate."""
+    """The weight of a sample that measured this share of the estimate."""
     if abs(measured - 1) < _HIT:
         return 1.0
     return _HIGH if measured > 1 else _LOW
 
 
 def _noise(samples: Sequence[_Sample], estimate: Estimate) -> float:
-    """A standard deviation that the better half decides."""
+    """A robust standard deviation: from the median distance."""
     return 1.48 * _median([(s.off(estimate), s.weight) for s in samples])
 
 
 def _error(samples: Sequence[_Sample], belief: Sequence[float], estimate: Estimate) -> float:
-    """The standard deviation around the estimate; what finding the factors has used up does not count as agreement."""
+    """The standard deviation around the estimate, corrected for the degrees of freedom that the factors used."""
     doubted = sum(s.weight for s, weight in zip(samples, belief, strict=True) if not weight)
     if doubted > _FEW * sum(s.weight for s in samples):
         belief = [s.weight for s in samples]
@@ -156,7 +159,7 @@ def _solve(samples: Sequence[_Sample], belief: Sequence[float], error: float, pr
 
 
 def _growing(factors: Parts, covariance: tuple[Parts, ...]) -> tuple[Parts, ...]:
-    """The covariance with no deviation so large that a margin could fall faster than its part adds."""
+    """The covariance, scaled down where a margin could fall faster than its part adds to the sum."""
     most = [
         min(1.0, factor / (_SURE * math.sqrt(row[i])))
         for i, (factor, row) in enumerate(zip(factors, covariance, strict=True))
@@ -165,7 +168,7 @@ def _growing(factors: Parts, covariance: tuple[Parts, ...]) -> tuple[Parts, ...]
 
 
 def _inverse(matrix: Sequence[Sequence[float]]) -> tuple[Parts, ...]:
-    """Of a symmetric positive definite one, so that no pivot is zero (Gauss and Jordan)."""
+    """The inverse of a symmetric positive definite matrix, whose pivots are never zero (Gauss-Jordan)."""
     size = len(matrix)
     rows = [[*row, *(float(i == j) for j in range(size))] for i, row in enumerate(matrix)]
     for i in range(size):
@@ -183,7 +186,7 @@ def _product(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _median(values: Iterable[tuple[float, float]]) -> float:
-    """Of values with their weights; the higher of two in the middle."""
+    """The median of (value, weight) pairs; of two in the middle, the higher."""
     ordered = sorted(values)
     half, below = sum(weight for _, weight in ordered) / 2, 0.0
     for value, weight in ordered:

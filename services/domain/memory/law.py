@@ -1,12 +1,11 @@
-"""The memory law: what a plan will need at its peak, and how sure that is.
+"""The memory law: predicts the peak of a plan, with an interval.
 
     peak = the larger of   a x fixed + b x sums + c x pixels + d x boxes     (training, a micro-batch at a time)
                      and   the like for evaluation                           (one image through all proposals)
 
-The parts come from the catalogue's priors; measured points of the very model and precision correct the factors, see
-`memory.fit`. All are positive, so the law grows with the micro-batch, the pixels and the proposals. The optimizer is
-taken to be the catalogue's (one slot per weight), and a GPU's convolution workspaces are inside the interval, not in
-the figure.
+The parts come from the catalogue's priors. Measured points of the same model and precision correct the factors, see
+`memory.fit`. All are positive, so the law grows with the micro-batch, the pixels and the proposals. It assumes the
+catalogue's optimizer (one slot per weight). A GPU's convolution workspaces are in the interval, not in the figure.
 """
 
 import enum
@@ -25,7 +24,7 @@ from services.domain.plan.plan import Plan, Precision
 
 @dataclass(frozen=True)
 class _Spread:
-    """An interval around a figure, as factors of it."""
+    """An interval around a figure, as multiples of it."""
 
     below: float
     above: float
@@ -34,35 +33,35 @@ class _Spread:
         return _Spread(min(self.below, other.below), max(self.above, other.above))
 
 
-_PRIOR = _Spread(0.85, 1.15)  # of a model that was measured
-_EXTRAPOLATED = _Spread(0.60, 1.50)  # of one that was not
+_PRIOR = _Spread(0.85, 1.15)  # for a model whose prior was measured
+_EXTRAPOLATED = _Spread(0.60, 1.50)  # for one whose prior was not
 _OTHER_PRECISION = _Spread(0.80, 1.25)  # measured, but in the other precision
-_OTHER_SOFTWARE = _Spread(0.88, 1.15)  # measured, but before TensorFlow changed
+_OTHER_SOFTWARE = _Spread(0.88, 1.15)  # measured, but with another TensorFlow
 _BRIEF = _Spread(0.96, 1.20)  # measured, but over few steps
 _MEASURED = _Spread(0.96, 1.04)  # at least: equal attempts differ by up to 4 %
-# Evaluation's boxes are one tensor of hundreds of MB, which an allocator must find in one piece: with 300 proposals
+# Evaluation's boxes are one tensor of hundreds of MB, for which the allocator needs one free block: with 300 proposals
 # and FPN it failed with 10 % to spare and succeeded with 15 %.
 _EVALUATION = _Spread(0.90, 1.20)
 _WIDEST = _Spread(0.50, 1.60)
-# How far the catalogue's proportions between the parts may be off: fixed, sums, pixels and boxes.
+# Standard deviations of the catalogue's factors: fixed, sums, pixels and boxes.
 _DOUBT = (0.15, 0.60, 0.15, 0.15)
 _EXTRAPOLATED_DOUBT = (0.35, 0.60, 0.35, 0.35)
 
 
 class Source(enum.StrEnum):
-    """Where a prediction comes from, the surest first."""
+    """What a prediction is made from, the most certain first."""
 
     MEASURED = "measured"  # two or more points of this model and precision
-    SCALED = "scaled"  # one point, the other precision, other software, few steps, or only that it ran out
+    SCALED = "scaled"  # one point, another precision or software, few steps, or only a failure
     CATALOGUE = "catalogue"  # nothing measured
 
 
 @dataclass(frozen=True)
 class Point:
-    """A measured attempt: training's peak (0: not known), and evaluation's where it got that far.
+    """A measured attempt: the peak of training (0: not known), and that of evaluation where it got so far.
 
-    `complete` False: the attempt ran out, and the last of the two figures is only a lower bound (what was in use and
-    the request that failed).
+    Where it is not `complete`, the attempt ran out, and the later of the two peaks is a lower bound (what was in use
+    plus the request that failed).
     """
 
     model: str
@@ -75,22 +74,22 @@ class Point:
     second_stage_batch: int | None = None
     accumulation: int = 1
     evaluation_bytes: int | None = None
-    software: str | None = None  # None: what trains now
-    brief: bool = False  # training's peak is of few steps: more of them may need more
+    software: str | None = None  # None: the software that trains now
+    brief: bool = False  # the peak was measured over few steps; more steps may need more
 
     @property
     def trained(self) -> bool:
-        """Whether `peak_bytes` is what training takes."""
+        """Whether `peak_bytes` is the peak of training, not a bound."""
         return self.peak_bytes > 0 and (self.complete or self.evaluation_bytes is not None)
 
     @property
     def evaluated(self) -> bool:
-        """Whether `evaluation_bytes` is what evaluation takes."""
+        """Whether `evaluation_bytes` is the peak of evaluation, not a bound."""
         return self.complete and bool(self.evaluation_bytes)
 
     @classmethod
     def of(cls, plan: Plan, peak_bytes: int, *, complete: bool = True, evaluation_bytes: int | None = None) -> Self:
-        """The point that an attempt under `plan` has measured."""
+        """The point that an attempt under `plan` measured."""
         return cls(
             model=plan.model,
             precision=plan.precision,
@@ -107,9 +106,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Bytes; the peak is expected between `low` and `high`, and an attempt to run where `high` is free.
+    """Bytes. The peak is expected between `low` and `high`; where `high` is free, an attempt should fit.
 
-    `points`: how many measurements of the model it rests on; attempts that ran out, which only bound it, not counted.
+    `points`: the number of measurements of the model behind it, without attempts that ran out.
     """
 
     bytes: int
@@ -120,16 +119,16 @@ class Prediction:
 
 
 def prediction_error(predicted: float | None, trained: float | None, evaluated: float | None) -> float | None:
-    """(predicted - measured) / measured, of the higher of both peaks; None where something of it is not known."""
+    """(predicted - measured) / measured, for the higher of both peaks; None where one side is not known."""
     measured = max(trained or 0, evaluated or 0)
     return predicted / measured - 1 if predicted and measured else None
 
 
 class MemoryLaw:
-    """Predicts from `points`. Those of relatives only count where nothing is known of the model itself, and only
-    where they needed more than the prior says. Same points, same predictions, in whatever order.
+    """Predicts from `points`, whose order does not matter.
 
-    `software`: what will train. Points of any other only count where there are none of it.
+    Points of related models count only where the model itself has none, and only where they needed more than their
+    prior. `software`: what will train. Points of other software count only where there are none of this one.
     """
 
     def __init__(self, points: Iterable[Point] = (), software: str | None = None) -> None:
@@ -138,7 +137,7 @@ class MemoryLaw:
         self._fits: dict[tuple[str, Precision], _Fit] = {}
 
     def knowing(self, points: Iterable[Point]) -> "MemoryLaw":
-        """This law with further points."""
+        """A law with these points too."""
         return MemoryLaw((*self._points, *points), self._software)
 
     def predict(self, plan: Shape) -> Prediction:
@@ -153,18 +152,18 @@ class MemoryLaw:
         of_model = [point for point in self._points if point.model == model]
         if not of_model:
             return self._like_relatives(fit, model, precision)
-        told: list[Point] = []
+        counted: list[Point] = []
         for points, doubt in self._by_relevance(of_model, precision):
             if any(point.trained or point.evaluated for point in points):
-                fit, told = fit.knowing(points), []
+                fit, counted = fit.knowing(points), []
                 fit = fit if doubt is None else fit.less_sure(doubt)
-            told += points
-        return fit.above([point for point in told if not point.complete])
+            counted += points
+        return fit.above([point for point in counted if not point.complete])
 
     def _by_relevance(
         self, points: Sequence[Point], precision: Precision
     ) -> Iterator[tuple[list[Point], "_Spread | None"]]:
-        """The points in groups, the most telling last, with what a prediction from each must at least allow for."""
+        """The points in groups, the most relevant last, with the least interval for predictions from the group."""
         same = [point for point in points if point.precision is precision]
         yield [point for point in points if point.precision is not precision], _OTHER_PRECISION
         ours = [point for point in same if self._is_ours(point)]
@@ -176,7 +175,7 @@ class MemoryLaw:
         return None in (point.software, self._software) or point.software == self._software
 
     def _like_relatives(self, fit: "_Fit", model: str, precision: Precision) -> "_Fit":
-        """What makes one network of a ladder larger than predicted makes the next one larger too."""
+        """Related networks exceed their priors for the same reasons, so the largest factor among them counts."""
         relatives = {point.model for point in self._points if prior.are_related(point.model, model)}
         fits = [self._fit(name, precision) for name in relatives]
         return replace(
@@ -188,20 +187,20 @@ class MemoryLaw:
 
 @dataclass(frozen=True)
 class _Part:
-    """Training, or evaluation: the interval is the estimate's own margin, `spread` at least and `_WIDEST` at most."""
+    """Training or evaluation. The interval is the estimate's margin, at least `spread` and at most `_WIDEST`."""
 
     estimate: Estimate
     spread: _Spread
 
     def interval(self, parts: Parts) -> tuple[float, float, float]:
-        """The lower end, the figure and the upper end. All but the lower end grow with every part."""
+        """(low, figure, high). The figure and `high` grow with every part."""
         value, margin = self.estimate.value(parts), self.estimate.margin(parts)
         low = max(min(value * self.spread.below, value - margin), value * _WIDEST.below)
         high = min(max(value * self.spread.above, value + margin), value * _WIDEST.above)
         return low, value, high
 
     def fitted(self, measured: Sequence[tuple[Parts, int]], doubt: Parts, spread: _Spread) -> "_Part":
-        """Corrected by what was measured; the proportions of the parts as they were, where that does not tell."""
+        """Corrected by measurements. Where they do not separate the parts, the proportions stay."""
         return _Part(fit(measured, self.estimate.factors, doubt), spread) if measured else self
 
     def like_the_largest(self, others: Iterable["_Part"]) -> "_Part":
@@ -209,7 +208,7 @@ class _Part:
         return replace(self, estimate=Estimate(tuple(map(max, zip(*factors, strict=True)))))
 
     def above(self, known: Iterable[tuple[Parts, int]]) -> "_Part":
-        """Raised until it says at least what attempts that ran out are known to need."""
+        """Raised until it predicts at least what failed attempts are known to need."""
         factor = max((least / self.estimate.value(parts) for parts, least in known), default=1.0)
         return self if factor <= 1 else replace(self, estimate=self.estimate.times(factor))
 
@@ -222,7 +221,7 @@ class _Fit:
     evaluation: _Part
     doubt: Parts
     source: Source = Source.CATALOGUE
-    ran_out: tuple[tuple[float, int], ...] = ()  # (training need, bytes it is known to exceed)
+    ran_out: tuple[tuple[float, int], ...] = ()  # (predicted training need, bytes that it exceeded)
     points: int = 0
 
     @classmethod
@@ -245,7 +244,7 @@ class _Fit:
         return Prediction(math.ceil(expected), math.ceil(surely), math.ceil(high), self.source, self.points)
 
     def knowing(self, points: Sequence[Point]) -> "_Fit":
-        """Corrected by what was measured."""
+        """Corrected by measurements."""
         trained = [(prior.need(point).training, point.peak_bytes) for point in points if point.trained]
         evaluated = [(prior.need(point).evaluation, point.evaluation_bytes or 0) for point in points if point.evaluated]
         places = {parts for parts, _ in trained}
@@ -265,7 +264,7 @@ class _Fit:
         )
 
     def above(self, bounds: Sequence[Point]) -> "_Fit":
-        """Raised to what attempts that ran out are known to need."""
+        """Raised to what failed attempts are known to need."""
         evaluating = [point for point in bounds if point.evaluation_bytes is not None]
         training = [(prior.need(p).training, p.peak_bytes) for p in bounds if p.evaluation_bytes is None]
         raised = replace(

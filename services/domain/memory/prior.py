@@ -1,13 +1,14 @@
-"""What each model of the catalogue needs, before anybody has measured it where it will run.
+"""The memory that each model of the catalogue needs, for a host that has not measured it yet.
 
     training   = fixed + sums + micro_batch x (pixel x height x width + box x second_stage_batch)
     evaluation = held + sums + masks + evaluation_pixel x height x width + evaluation_box x proposals
 
-`fixed` is the weights, the momentum and what a step needs whatever the images; `held` is what of it stays between
-steps; `sums` is what accumulation adds. Evaluation sees one image at a time. The figures are
-those of `benchmarks/memory_points.py`; models that it did not run are extrapolated along their family, and say so.
-Most were attempts of three steps. EfficientDet-D0, D1 and D2 were corrected by ones of ten and more, which came to 3 to
-13 % more than was thought; of the two-stage models that were tried again, to no more than that.
+`fixed` is the weights, the momentum and what a step needs for any images; `held` is the part of it that stays between
+steps; `sums` is what accumulation adds. Evaluation takes one image at a time.
+
+The figures come from `benchmarks/memory_points.py`. Models that it did not run are extrapolated along their family and
+are not `measured`. Most attempts had three steps. EfficientDet-D0, D1 and D2 were measured again over ten steps and
+more, which needed 3 to 13 % more, and corrected; the two-stage models that were measured again needed no more.
 """
 
 from collections.abc import Mapping
@@ -21,17 +22,17 @@ from services.domain.memory.shape import Shape
 from services.domain.plan.plan import Precision
 
 _KB, _MB = 10**3, 10**6
-# Of what a float32 step keeps for each pixel. Weights, momentum and sums stay in float32, and so do the crops.
+# Share of a float32 step's memory per pixel. Weights, momentum, sums and crops stay in float32.
 _BFLOAT16 = 0.54
 # While gradients are accumulated: the sum and part of what is added to it, in copies of the weights; and an allowance,
-# as a step in pieces runs more often than a whole one, and peaks measured over few runs are low.
+# because a step in pieces runs more often than a whole one, and peaks measured over few runs are too low.
 _SUMS, _PIECES = 1.5, 26 * _MB
-_PROPOSALS, _SECOND_STAGE_BATCH = 300, 64  # where a plan leaves them open: what the catalogue's configurations have
+_PROPOSALS, _SECOND_STAGE_BATCH = 300, 64  # the catalogue's, for a plan that leaves them to the configuration
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Bytes in float32. `pixel` and `box` are of one image; `measured`: on this very model."""
+    """Bytes in float32. `pixel` and `box` are per image. `measured`: on this model, not extrapolated."""
 
     weights: float
     fixed: float
@@ -50,25 +51,25 @@ class Prior:
 
 @dataclass(frozen=True)
 class Need:
-    """What a plan needs, in the parts that measurements correct one by one: the terms of the sums above. Bytes."""
+    """The bytes that a plan needs, as the terms of the sums above: measurements correct them one by one."""
 
     training: Parts
     evaluation: Parts
 
 
 def of(model: str) -> Prior:
-    """Raises UnknownModel."""
+    """The prior of a model. Raises UnknownModel."""
     return _PRIORS[catalogue.get(model).name]
 
 
 def are_related(one: str, other: str) -> bool:
-    """Of one family, and both with FPN or both without."""
+    """Whether both are of one family, and both with FPN or both without."""
     first, second = catalogue.get(one), catalogue.get(other)
     return (first.family, first.is_fpn) == (second.family, second.is_fpn)
 
 
 def need(plan: Shape) -> Need:
-    """By the prior alone. Grows with the micro-batch, the pixels, the proposals and the second stage's batch."""
+    """The need by the prior alone. It grows with the micro-batch, the pixels, the proposals and the sample of them."""
     prior = _PRIORS[plan.model]
     height, width = plan.image_size
     pixels = height * width
@@ -92,9 +93,9 @@ def need(plan: Shape) -> Need:
 
 
 #  weights in millions, fixed in MB, KB a pixel, MB a box of the second stage; evaluation: MB for masks, MB a proposal;
-#  measured. Of the rest, weights are the papers', and what a step needs follows the blocks that one backbone has over
-#  the next: so were those of the benchmark's `UNSEEN` cases, and then found within 5 %. Inception-ResNet was measured
-#  at one point, which cannot tell pixels from boxes.
+#  measured. For the others, the weights are the papers', and the need of a step follows the number of blocks of the
+#  backbone. That rule predicted the benchmark's `UNSEEN` cases within 5 %. Inception-ResNet was measured at one point,
+#  which cannot separate pixels from boxes.
 _ROWS = {
     "efficientdet_d0": (4.0, 107, 3.05, 0, 0, 0, True),
     "efficientdet_d1": (6.8, 130, 4.4, 0, 0, 0, True),

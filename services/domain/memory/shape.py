@@ -1,4 +1,4 @@
-"""The settings of a plan that decide how much memory it needs. A Plan, a Candidate and a measured Point have them."""
+"""The settings of a plan that decide how much memory it needs. Plan, Candidate and Point have them."""
 
 from typing import Protocol
 

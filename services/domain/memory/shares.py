@@ -1,4 +1,4 @@
-"""Whose memory of a device is whose."""
+"""Split a device's memory into free, ours and others'."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ __all__ = ["Use", "use_of"]
 
 @dataclass(frozen=True)
 class Use:
-    """Bytes. What nobody can be named for is others': only a job of ours makes memory ours."""
+    """Bytes. Memory without a known owner counts as others': only a job of ours makes it ours."""
 
     free: int
     ours: int
@@ -24,9 +24,10 @@ def use_of(
     held_before: int,
     sampled: float | None = None,
 ) -> Use:
-    """`processes`: other people's. `held_before`: by nobody that the driver names, before our job was there.
+    """The split of `total` bytes, of which `free` are free.
 
-    `sampled`: what the trainer said last of a slot: nobody else knows.
+    `processes`: those of others. `held_before`: what no process that the driver names held before our job came.
+    `sampled`: what the trainer on a CPU slot reported last, the only source there.
     """
     used = max(0, total - free)
     if sampled is not None:

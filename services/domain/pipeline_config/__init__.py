@@ -1,6 +1,6 @@
 """The pipeline.config engine: read, check, rewrite, compare and write configurations, without TensorFlow.
 
-Configurations are the OD API's own messages. No function here changes one that it was given.
+Configurations are the OD API's own messages. No function changes its argument.
 """
 
 from services.domain.pipeline_config.apply import apply, plan_of

@@ -1,4 +1,4 @@
-"""A Plan put into a configuration, and read back out of one."""
+"""Writes a Plan into a configuration, and reads the Plan of a configuration."""
 
 from services.domain import catalogue
 from services.domain.catalogue import Family
@@ -12,9 +12,9 @@ from services.domain.plan.plan import Plan, Precision
 
 
 def apply(plan: Plan, config: Config) -> Config:
-    """`config` with the settings of `plan`. Applying a plan twice is applying it once.
+    """A copy of `config` with the settings of `plan`. Idempotent.
 
-    The micro-batch is not in a pipeline.config: the attempt's spec carries it.
+    A pipeline.config has no micro-batch: it is in the attempt's spec.
     """
     # The backbone first: it decides which of the other settings exist.
     changed = set_backbone(config, catalogue.get(plan.model))
@@ -28,7 +28,7 @@ def apply(plan: Plan, config: Config) -> Config:
 
 
 def plan_of(config: Config, micro_batch: int | None = None) -> Plan:
-    """The plan that a checked configuration follows; the whole batch at once unless `micro_batch` is given."""
+    """The plan of a checked configuration; without `micro_batch`, the whole batch at once."""
     two_stage = family_of(config) is not Family.EFFICIENTDET
     network, batch = config.model.faster_rcnn, int(config.train_config.batch_size)
     return Plan(

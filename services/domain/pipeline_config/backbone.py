@@ -1,4 +1,4 @@
-"""Another backbone: never the type string alone, but everything that must change along with it."""
+"""Changes the backbone: its type, and all the settings that depend on it."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from services.domain.pipeline_config.rewrite import set_checkpoint
 from services.domain.pipeline_config.template import network_of
 from services.domain.pipeline_config.text import Config, copied
 
-_STRIDE = 16  # pixels between features of the first stage, the one stride that every backbone has
+_STRIDE = 16  # pixels between features of the first stage; the only stride that every backbone supports
 
 
 def set_backbone(config: Config, model: Model) -> Config:
@@ -36,14 +36,14 @@ def set_backbone(config: Config, model: Model) -> Config:
 
 
 def has_features_of(config: Config, model: Model) -> bool:
-    """Whether its feature extractor has the same variables as that of the catalogue's model."""
+    """Whether the feature extractor has the same variables as that of `model`."""
     own, usual = (network_of(one).feature_extractor for one in (config, template.build_config(model, 1)))
     parts = ("type", "bifpn", "fpn")
     return all(getattr(own, part, None) == getattr(usual, part, None) for part in parts)
 
 
 def has_backbone(config: Config, model: Model) -> bool:
-    """Whether the configuration's network is the model's already (D6 and D7 are one network)."""
+    """Whether the configuration already has the network of `model` (D6 and D7 are one network)."""
     return network_of(config).feature_extractor.type == model.extractor or identify(config) == model.name
 
 
@@ -83,7 +83,7 @@ def _change_two_stage(network: Any, old: Model, new: Model) -> None:
 
 
 def _change_stride(network: Any, old: int) -> None:
-    """Only Inception-ResNet can compute features every 8 pixels; the anchors go where the features are."""
+    """Only Inception-ResNet supports a stride of 8. The anchors follow the features."""
     network.feature_extractor.first_stage_features_stride = _STRIDE
     grid = network.first_stage_anchor_generator.grid_anchor_generator
     if network.first_stage_anchor_generator.HasField("grid_anchor_generator") and grid.height_stride == old:
@@ -91,7 +91,7 @@ def _change_stride(network: Any, old: int) -> None:
 
 
 def _change_pyramid(network: Any, new: Model) -> None:
-    """One feature map against several: another extractor block and another kind of anchors."""
+    """With and without FPN, the extractor block and the kind of anchors differ."""
     trainable = network.feature_extractor.batch_norm_trainable
     network.feature_extractor.Clear()
     text_format.Parse(template.feature_extractor(new), network.feature_extractor)

@@ -1,6 +1,6 @@
-"""Whether a configuration can be trained here: the families we know, the rules of the OD API under TF2.
+"""Whether a configuration can be trained here: a known family, and the rules of the OD API under TF2.
 
-Each rule yields the problems it finds; `check` gathers them all, so that a user fixes a config in one go.
+Each rule yields its problems, and `check` reports all of them, so that a user can fix them at once.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,9 +22,9 @@ _CHECKPOINT_TYPES = ("classification", "detection", "full")
 
 
 def check(config: Config) -> None:
-    """Returns where the configuration can be trained; else raises ConfigError with every problem.
+    """Raises ConfigError with every problem of a configuration that cannot be trained.
 
-    Paths are not looked at: data and checkpoint are set by Downshift.
+    Paths are not checked: Downshift sets data and checkpoint.
     """
     problems = [*_model(config), *_train(config), *_readers(config), *_evaluation(config), *_rewriter(config)]
     if problems:
@@ -158,7 +158,7 @@ def _train(config: Config) -> Iterator[Problem]:
         yield Problem("train_config", "is missing")
         return
     train, path = config.train_config, "train_config"
-    for name, why in (("batch_size", ""), ("num_steps", ": the OD API takes 0 for ever")):
+    for name, why in (("batch_size", ""), ("num_steps", ": with 0 the OD API never stops")):
         problem = count_problem(getattr(train, name))
         if problem:
             yield Problem(f"{path}.{name}", problem + ("" if getattr(train, name) else why))
@@ -202,7 +202,7 @@ def _cosine(cosine: Any, path: str) -> Iterator[Problem]:
     yield from _rates(cosine, path, "learning_rate_base")
     yield from _rates(cosine, path, "warmup_learning_rate", zero=True)
     warmup, hold, total = cosine.warmup_steps, cosine.hold_base_rate_steps, cosine.total_steps
-    if warmup + hold >= total:  # the cosine divides by what is left
+    if warmup + hold >= total:  # the OD API divides by the rest
         ahead = f"{warmup} and hold_base_rate_steps of {hold}" if hold else f"{warmup}"
         yield Problem(f"{path}.warmup_steps", f"must end before total_steps ({total}), got {ahead}")
     if warmup and cosine.learning_rate_base < cosine.warmup_learning_rate:
@@ -242,9 +242,10 @@ def _readers(config: Config) -> Iterator[Problem]:
         if kind != "TF_EXAMPLE":
             yield Problem(f"{name}.input_type", f"{kind} is not supported: set TF_EXAMPLE")
         weights, files = len(reader.sample_from_datasets_weights), len(reader.tf_record_input_reader.input_path)
-        if weights and files and weights != files:  # without files there is none to weigh yet: `set_data` comes
+        if weights and files and weights != files:  # without files, `set_data` has yet to come
             yield Problem(
-                f"{name}.sample_from_datasets_weights", f"one for each of the {files} input_path, got {weights}"
+                f"{name}.sample_from_datasets_weights",
+                f"must have one weight for each of the {files} input_path, got {weights}",
             )
         if reader.HasField("external_input_reader"):
             yield Problem(f"{name}.external_input_reader", "is not supported: use a tf_record_input_reader")

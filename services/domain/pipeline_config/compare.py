@@ -1,4 +1,4 @@
-"""What differs between two configurations, field by field."""
+"""The differences between two configurations, field by field."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from services.domain.pipeline_config.text import Config
 
 @dataclass(frozen=True)
 class FieldChange:
-    """One field; values as pipeline.config writes them, None where the field or its block does not exist."""
+    """One field. Values as pipeline.config writes them; None where the field or its block does not exist."""
 
     field: str
     before: str | None
@@ -24,12 +24,12 @@ class FieldChange:
 
 
 def compare(before: Config, after: Config) -> list[FieldChange]:
-    """The changes from one configuration to another, in the schema's order. Writing out a default is no change."""
+    """The changes from one configuration to another, in the schema's order. A default written out is no change."""
     return list(_blocks(before, after, ""))
 
 
 def _blocks(before: Any, after: Any, path: str) -> Iterator[FieldChange]:
-    """Both are messages of one type, or one of them is None."""
+    """`before` and `after` are messages of one type; one of them may be None."""
     there = before if before is not None else after
     for field in sorted(there.DESCRIPTOR.fields, key=lambda field: field.number):
         where = f"{path}.{field.name}" if path else field.name
@@ -64,7 +64,7 @@ def _items(field: Any, old: Any, new: Any, where: str) -> Iterator[FieldChange]:
     if old is None and new is None:
         return
     inner = list(_blocks(old, new, where))
-    if not inner and (old is None or new is None):  # a block with nothing in it still says something
+    if not inner and (old is None or new is None):  # an empty block is a setting too
         inner = [FieldChange(where, None if old is None else "{ }", None if new is None else "{ }")]
     yield from inner
 
@@ -74,7 +74,7 @@ def _block(message: Any, field: Any) -> Any:
 
 
 def _scalars(field: Any, before: Any, after: Any) -> tuple[Any, Any]:
-    """Both values. An unset field has its default where its block exists, unless it is one choice among several."""
+    """Both values. An unset field of an existing block has its default, unless it is part of a oneof."""
     set_somewhere = any(message is not None and message.HasField(field.name) for message in (before, after))
     if not set_somewhere:
         return None, None

@@ -1,10 +1,10 @@
-"""How large a count may be. Beyond this, protobuf would answer with a ValueError that names neither field nor limit."""
+"""The largest count of the schema. Above it, protobuf raises a ValueError without field and limit."""
 
-MAX_COUNT = 2**31 - 1  # int32, the narrowest of the schema's whole numbers; TensorFlow counts in it too
+MAX_COUNT = 2**31 - 1  # int32, the narrowest integer type of the schema and TensorFlow's type for counts
 
 
 def count_problem(count: int) -> str | None:
-    """Why `count` can be no batch, number of steps, of classes, …; None where it can."""
+    """Why `count` cannot be a number of images, steps or classes; None where it can."""
     if count < 1:
         return f"must be at least 1, got {count}"
     if count > MAX_COUNT:

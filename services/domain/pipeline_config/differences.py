@@ -1,7 +1,7 @@
-"""What differs between a configuration that was submitted and the one that is run, each field with its reason.
+"""The differences between a submitted configuration and the one that runs, each with a reason.
 
-The differences come from comparing the two messages, so that none can be left out; the reasons come from a table. A
-difference without a reason would be a fault of the table. It is listed all the same, as unexplained.
+The differences come from comparing the two messages, so none is left out. The reasons come from a table. A difference
+that the table does not cover is a bug; it is listed as unexplained.
 """
 
 import re
@@ -16,20 +16,20 @@ from services.domain.pipeline_config.problems import clipped
 from services.domain.pipeline_config.text import Config
 
 _LONGEST_VALUE = 200  # characters
-_MOST_ITEMS = 12  # of a list; more are counted instead of shown
+_MOST_ITEMS = 12  # of a list; longer lists are counted instead of shown
 
 
 class Group(StrEnum):
-    """Why a field differs, in a word. In the order in which people should read them."""
+    """The kind of reason for a difference, in the order in which people should read them."""
 
-    MEMORY = "memory"  # a lever was pulled, or a remedy applied
-    REQUEST = "request"  # the request says otherwise beside the configuration
+    MEMORY = "memory"  # a lever or a remedy
+    REQUEST = "request"  # the request overrides the configuration
     CHECKPOINT = "checkpoint"
     DATASET = "dataset"
     EVALUATION = "evaluation"
     INPUT = "input"  # sizes of the input pipeline
     FILES = "files"
-    UNUSED = "unused"  # kept, but without effect
+    UNUSED = "unused"  # in the configuration, but without effect
     UNEXPLAINED = "unexplained"
 
 
@@ -47,12 +47,12 @@ class Decisions:
     # By the planner. The settings of an input reader stand under their path.
     decided: Mapping[str, Explanation] = field(default_factory=dict)
     requested: Mapping[str, str] = field(default_factory=dict)  # the request's name for it, as `train.steps`
-    checkpoint: str | None = None  # the registered one that training starts from
+    checkpoint: str | None = None  # the registered checkpoint that training starts from
 
 
 @dataclass(frozen=True)
 class Difference:
-    """`after` of an unused field is None: it is in the configuration that is run and changes nothing."""
+    """For an unused field `after` is None: it stays in the configuration and has no effect."""
 
     field: str
     before: str | None
@@ -61,7 +61,7 @@ class Difference:
 
 
 def differences(submitted: Config, run: Config, decisions: Decisions) -> list[Difference]:
-    """Every difference, sorted by group; long lists in one entry. Names of files come without their folders."""
+    """Every difference, sorted by group; long lists as one entry, file names without folders."""
     found = [
         Difference(change.field, _clipped(change.before), _clipped(_without_folder(change)), reason)
         for change in _folded(compare(submitted, run))
@@ -72,7 +72,7 @@ def differences(submitted: Config, run: Config, decisions: Decisions) -> list[Di
 
 
 def explain(change: FieldChange, decisions: Decisions) -> Explanation:
-    """Why that field is not as it was submitted."""
+    """Why that field differs from what was submitted."""
     path = change.field
     for setting in settings_of(path):
         if setting in decisions.decided:
@@ -87,7 +87,7 @@ def explain(change: FieldChange, decisions: Decisions) -> Explanation:
 
 
 def settings_of(path: str) -> list[str]:
-    """The settings of the plan that a field comes from. Of several, the first that was changed counts."""
+    """The plan's settings that decide a field; the first one that changed is the reason."""
     return [setting for pattern, setting in _SETTINGS if pattern.search(path)]
 
 
@@ -189,7 +189,7 @@ def _checkpoint(path: str, name: str | None) -> str:
 
 
 def _folded(changes: Sequence[FieldChange]) -> Iterator[FieldChange]:
-    """Lists with many changes as one: a configuration may name thousands of files."""
+    """Lists with many changes as one entry: a configuration may name thousands of files."""
     lists: dict[str, list[FieldChange]] = {}
     for change in changes:
         lists.setdefault(re.sub(r"\[\d+\]", "[*]", change.field), []).append(change)
@@ -202,7 +202,7 @@ def _folded(changes: Sequence[FieldChange]) -> Iterator[FieldChange]:
 
 
 def _without_folder(change: FieldChange) -> str | None:
-    """The new value. Folders of this machine are no business of the reader's."""
+    """The new value, without folders of this machine, which users must not see."""
     name = re.sub(r"\[[^]]*\]", "", change.field).rpartition(".")[2]
     if change.after is None or name not in PATH_FIELDS or not change.after.startswith('"/'):
         return change.after
@@ -214,7 +214,7 @@ def _clipped(value: str | None) -> str | None:
 
 
 def as_values(found: Sequence[Difference]) -> list[dict[str, Any]]:
-    """As the API has them."""
+    """As the API returns them."""
     return [
         {
             "field": one.field,

@@ -1,4 +1,4 @@
-"""Which of the three families, and which model of the catalogue, a configuration describes."""
+"""The family and the catalogue model of a configuration."""
 
 import re
 
@@ -8,7 +8,7 @@ from services.domain.pipeline_config.problems import refuse
 from services.domain.pipeline_config.template import network_of
 from services.domain.pipeline_config.text import Config
 
-# The catalogue has no b7 entry (D7 is built on b6), but the OD API does, and a user's config may ask for it.
+# The catalogue has no model with b7 (D7 is built on b6), but the OD API has one, and a user's config may name it.
 EXTRACTORS: dict[str, tuple[str, ...]] = {
     "ssd": tuple(f"ssd_efficientnet-b{number}_bifpn_keras" for number in range(8)),
     "faster_rcnn": tuple(m.extractor for m in MODELS.values() if m.family is Family.FASTER_RCNN),
@@ -21,7 +21,7 @@ def network_path(config: Config) -> str:
 
 
 def family_of(config: Config) -> Family:
-    """Raises ConfigError for a network, or an extractor, of another family."""
+    """Raises ConfigError for a network or an extractor that Downshift does not train."""
     kind = config.model.WhichOneof("model")
     if kind not in EXTRACTORS:
         field, what = (f"model.{kind}", "is not supported") if kind else ("model", "is missing")
@@ -35,9 +35,9 @@ def family_of(config: Config) -> Family:
 
 
 def identify(config: Config) -> str:
-    """The name of the catalogue entry that this configuration is. Raises ConfigError where it is none.
+    """The name of the configuration's model in the catalogue. Raises ConfigError for an unknown family.
 
-    D6 and D7 are one network and differ in image size alone: below D7's own size the answer is D6.
+    D6 and D7 are one network and differ in image size only: below D7's size the answer is D6.
     """
     family = family_of(config)
     extractor = network_of(config).feature_extractor.type

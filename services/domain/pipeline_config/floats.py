@@ -1,11 +1,11 @@
-"""Numbers as people write them. The schema's floats have 32 bits: 0.01 comes back as 0.009999999776482582."""
+"""Short decimals for 32-bit floats. The schema's fields return 0.01 as 0.009999999776482582."""
 
 import math
 import struct
 
 
 def float32(value: float) -> float:
-    """`value` as a 32-bit field will hold it; infinity where it is too large for one."""
+    """`value` rounded to 32 bits; infinity where it is too large."""
     try:
         held: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -14,7 +14,7 @@ def float32(value: float) -> float:
 
 
 def shortest(value: float) -> float:
-    """The shortest decimal that a 32-bit field holds as `value`."""
+    """The shortest decimal that equals `value` in 32 bits."""
     for digits in range(6, 9):
         short = float(f"{value:.{digits}g}")
         if float32(short) == float32(value):

@@ -1,8 +1,8 @@
 """The Object Detection API's messages on protobuf's fast runtime, without TensorFlow.
 
-The package ships `*_pb2.py` files of the form generated before protobuf 3.20, which raise on protobuf 4 and
-later. Each still holds its schema as the literal `serialized_pb=b'…'`: we read that, never run the file,
-and build the classes from it. `install()` puts them where the OD API itself looks for them.
+The package ships `*_pb2.py` files generated before protobuf 3.20, which raise on protobuf 4 and later. Each holds its
+schema as the literal `serialized_pb=b'…'`. This module reads the literal without running the file and builds the
+classes from it. `install()` registers them under the names that the OD API imports.
 """
 
 import ast

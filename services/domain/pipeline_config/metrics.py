@@ -1,7 +1,7 @@
 """The OD API's evaluation metrics (EVAL_METRICS_CLASS_DICT of its eval_util.py) that can be computed here.
 
-Left out are those that need ground truth which boxes and masks do not give: coco_keypoint_metrics,
-coco_panoptic_metrics, and lvis_mask_metrics and the oid_challenge_… ones with their lists of verified classes.
+Left out are metrics that need more ground truth than boxes and masks: coco_keypoint_metrics, coco_panoptic_metrics,
+and lvis_mask_metrics and the oid_challenge_… ones with their lists of verified classes.
 """
 
 COCO_MASKS = "coco_mask_metrics"

@@ -1,4 +1,4 @@
-"""Fields of a user's configuration that name files, hosts or code: never taken as they are."""
+"""Removes the fields of a user's configuration that name files, hosts or code."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ PATH_FIELDS = frozenset(
         "export_path",
         "visualization_export_dir",
         "eval_master",  # an address
-        "external_input_reader",  # a reader that somebody else's code would have to provide
+        "external_input_reader",  # names code that is not installed here
     }
 )
 
 
 def without_paths(config: Config) -> tuple[Config, list[str]]:
-    """A copy without any of PATH_FIELDS, wherever they stand, and the paths of the fields that were dropped."""
+    """A copy without PATH_FIELDS at any depth, and the paths of the dropped fields."""
     cleared = copied(config)
     dropped: list[str] = []
     _clear(cleared, "", dropped)

@@ -1,15 +1,15 @@
-"""What is wrong with a configuration, in words that name the place and the remedy."""
+"""Problems of a configuration, with their field and a remedy."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-MAX_PROBLEMS = 50  # told at one time: a person mends a few and sends the text again
-_LONGEST_FIELD, _LONGEST_MESSAGE = 250, 1000  # characters; names and values in them are the sender's
+MAX_PROBLEMS = 50  # reported at once: people fix some and submit again
+_LONGEST_FIELD, _LONGEST_MESSAGE = 250, 1000  # characters; both may contain text of the sender
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong. `line` and `column` count from 1; 0 where the text is not at hand."""
+    """One problem. `line` and `column` count from 1; 0 where the text is not available."""
 
     field: str
     message: str
@@ -41,7 +41,7 @@ def _bounded(problem: Problem) -> Problem:
 
 
 def clipped(text: str, longest: int) -> str:
-    """`text`, its middle left out where it is longer than that."""
+    """`text`, without its middle where it is too long."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 

@@ -1,4 +1,4 @@
-"""Input readers sized to the data set and to the host. The OD API's defaults suit a TPU host reading COCO."""
+"""Sizes the input readers to the dataset and the host. The OD API's defaults suit a TPU host that reads COCO."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,20 +9,20 @@ from services.domain.pipeline_config.text import Config, copied
 from services.domain.plan.input_sizes import InputSizes
 
 _SHUFFLE_SHARE = 0.1  # of host memory; the shuffle buffer holds serialized records
-_IMAGES_SHARE = 0.25  # of host memory; decoded, resized and padded images on their way to the device
-_LARGEST_SHUFFLE = 10_000  # beyond that order is random enough, and filling the buffer delays the first step
+_IMAGES_SHARE = 0.25  # of host memory; decoded, resized and padded images before the device
+_LARGEST_SHUFFLE = 10_000  # records; more would only delay the first step
 _MOST_READERS = 8
-_MOST_PADDING = 1_000  # boxes that an image may be padded to for nothing, where its owner wants that
+_MOST_PADDING = 1_000  # boxes that an image is padded to at most, where the owner asks for more than any image has
 _MB = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class OwnBoxes:
-    """Boxes of an image that a configuration of the owner's has."""
+    """The boxes per image in the owner's own configuration."""
 
     train: int
     evaluation: int
-    is_default: bool  # those of training are not written down, so that nobody has decided on them
+    is_default: bool  # `train` is the schema's default, not the owner's choice
 
 
 def size_input_readers(
@@ -37,10 +37,10 @@ def size_input_readers(
     most_boxes: int | None = None,
     own_boxes: OwnBoxes | None = None,
 ) -> InputSizes:
-    """Sizes that fit. `record_bytes`: of one record, on average; `most_boxes`: in any one image, where known.
+    """Sizes that fit the host. `record_bytes`: the average; `most_boxes`: the most in any image, where known.
 
-    No box is ever cut off to save memory: crowded images mean fewer batches in flight instead. `own_boxes` are kept,
-    but for what masks would be padded to for nothing.
+    No box is cut off to save memory: with crowded images, fewer batches are in flight. `own_boxes` are kept, except
+    where they would only pad masks.
     """
     memory = host_memory_mb * _MB
     most = None if most_boxes is None else max(1, most_boxes)
@@ -53,7 +53,7 @@ def size_input_readers(
         num_readers=readers,
         num_parallel_batches=max(1, min(2, batches // 2)),
         num_prefetch_batches=max(1, min(2, batches // 2)),
-        # Few records per file and turn, so that several files mix; one file is read through.
+        # Few records per turn mix several files; a single file is read in longer blocks.
         read_block_length=32 if readers == 1 else 8,
         max_number_of_boxes=boxes,
     )
@@ -66,14 +66,14 @@ def _kept(own: OwnBoxes, most: int | None, masks: bool) -> int:
 
 
 def evaluated_boxes(most_boxes: int | None, own: OwnBoxes | None, *, masks: bool) -> int | None:
-    """Boxes of an image that evaluation reads: all that there are, or the metrics would be of something else."""
+    """Boxes per image that evaluation reads: at least all that there are, because every box counts in the metrics."""
     if most_boxes is None:
         return None
     return max(1, most_boxes, 0 if masks or own is None else min(own.evaluation, _MOST_PADDING))
 
 
 def own_boxes(config: Config) -> OwnBoxes:
-    """What the configuration itself says; the reader's word goes before that of train_config, as in the OD API."""
+    """The configuration's own values; the reader's comes before that of train_config, as in the OD API."""
     train, written = config.train_input_reader, [config.train_input_reader, config.train_config]
     given = [int(part.max_number_of_boxes) for part in written if part.HasField("max_number_of_boxes")]
     evaluation = config.eval_input_reader[0] if config.eval_input_reader else train
@@ -85,13 +85,13 @@ def own_boxes(config: Config) -> OwnBoxes:
 
 
 def decoded_bytes(image_size: ImageSize, boxes: int, masks: bool) -> int:
-    """Of one example at the end of the input pipeline. Masks are padded to `boxes` whole images of float32."""
+    """The bytes of one example at the end of the input pipeline. Masks are `boxes` whole images of float32."""
     height, width = image_size
     return height * width * 4 * (3 + (boxes if masks else 0))
 
 
 def input_sizes(config: Config) -> InputSizes:
-    """The sizes that a configuration has."""
+    """A configuration's own sizes."""
     train = config.train_input_reader
     return InputSizes(
         shuffle_buffer_size=int(train.shuffle_buffer_size),
@@ -104,10 +104,10 @@ def input_sizes(config: Config) -> InputSizes:
 
 
 def set_input_readers(config: Config, sizes: InputSizes, evaluation_boxes: int | None = None) -> Config:
-    """A copy whose readers have these sizes. Evaluation reads in order, so it has no shuffle buffer to set.
+    """A copy whose readers have these sizes. Evaluation reads in order, without a shuffle buffer.
 
-    Ground truth is padded to that number of boxes, in evaluation to `evaluation_boxes` where they are given. Where
-    no number is known, the configuration's stays.
+    Ground truth is padded to `max_number_of_boxes`, in evaluation to `evaluation_boxes` where given. Without a number,
+    the configuration's stays.
     """
     changed = copied(config)
     train = changed.train_input_reader
@@ -119,7 +119,7 @@ def set_input_readers(config: Config, sizes: InputSizes, evaluation_boxes: int |
     _size_batches(train, sizes, sizes.max_number_of_boxes)
     for reader in changed.eval_input_reader:
         _size_batches(reader, sizes, evaluation_boxes or sizes.max_number_of_boxes)
-        reader.num_readers = 1  # more would mix the order of evaluation images from one time to the next
+        reader.num_readers = 1  # more would change the order of the images between evaluations
         reader.num_prefetch_batches = 1
     return changed
 

@@ -1,4 +1,4 @@
-"""The image size a configuration trains at: what it is, whether it is legal, and how to change it."""
+"""Reads and changes the image size of a configuration."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from services.domain.pipeline_config.text import Config, copied
 
 
 def image_size(config: Config) -> ImageSize:
-    """Height and width of the tensors that training computes on, the largest where images differ.
+    """Height and width of the training images; the largest where they differ.
 
-    Raises ConfigError for a resizer that sets no bound: memory could not be predicted.
+    Raises ConfigError for a resizer without a bound, for which memory cannot be predicted.
     """
     resizer = network_of(config).image_resizer
     kind = resizer.WhichOneof("image_resizer_oneof")
@@ -20,7 +20,7 @@ def image_size(config: Config) -> ImageSize:
         return resizer.fixed_shape_resizer.height, resizer.fixed_shape_resizer.width
     if kind == "keep_aspect_ratio_resizer":
         kept = resizer.keep_aspect_ratio_resizer
-        # Padding goes up to a square of the longer side, whatever the shorter one is.
+        # Padding always makes a square of the longer side.
         return kept.max_dimension if kept.pad_to_max_dimension else kept.min_dimension, kept.max_dimension
     if kind == "conditional_shape_resizer" and resizer.conditional_shape_resizer.condition == 1:  # GREATER
         side = resizer.conditional_shape_resizer.size_threshold
@@ -29,16 +29,16 @@ def image_size(config: Config) -> ImageSize:
 
 
 def has_one_shape(config: Config) -> bool:
-    """Whether all images come out in the same shape, as a batch of more than one needs."""
+    """Whether all images have the same shape, which a batch of several needs."""
     resizer = network_of(config).image_resizer
-    kept = resizer.keep_aspect_ratio_resizer  # an unset one reads as unpadded
+    kept = resizer.keep_aspect_ratio_resizer  # reads as unpadded where it is not set
     return bool(resizer.HasField("fixed_shape_resizer") or kept.pad_to_max_dimension)
 
 
 def set_image_size(config: Config, size: ImageSize) -> Config:
     """A copy that trains at (height, width), with the same kind of resizer, aspect ratio and padding.
 
-    Raises ConfigError for a size that the family, or this resizer, cannot have.
+    Raises ConfigError for a size that the family or this resizer does not support.
     """
     old = image_size(config)
     if tuple(size) == old:
@@ -79,7 +79,7 @@ def _write(resizer: Any, size: ImageSize, path: str) -> None:
 
 
 def _follow_in_augmentation(train: Any, old: int, new: int) -> None:
-    """Crops made for the old size are made for the new one; crops of any other size are the owner's choice."""
+    """Resize crops that had the old image size; keep other crops, which are the owner's choice."""
     for step in train.data_augmentation_options:
         crop = step.random_scale_crop_and_pad_to_square
         if step.HasField("random_scale_crop_and_pad_to_square") and crop.output_size == old:

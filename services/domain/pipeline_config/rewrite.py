@@ -1,4 +1,4 @@
-"""Setters for the rest of a configuration. Each returns a changed copy; the same call twice changes nothing more."""
+"""Setters for the rest of a configuration. Each returns a changed copy and is idempotent."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def set_batch_size(config: Config, batch_size: int) -> Config:
 
 
 def set_precision(config: Config, *, bfloat16: bool) -> Config:
-    """Mixed bfloat16 or plain float32. The OD API heeds this field on TPUs only; our trainer everywhere."""
+    """Mixed bfloat16 or plain float32. The OD API reads this field on TPUs only, our trainer everywhere."""
     changed = copied(config)
     if changed.train_config.use_bfloat16 != bfloat16:
         changed.train_config.use_bfloat16 = bfloat16
@@ -29,7 +29,7 @@ def set_precision(config: Config, *, bfloat16: bool) -> Config:
 
 
 def set_proposals(config: Config, proposals: int | None = None, second_stage_batch: int | None = None) -> Config:
-    """Proposals kept per image and the sample of them that the second stage trains on; None keeps what is there."""
+    """Proposals per image, and how many of them the second stage trains on; None keeps the value."""
     if family_of(config) is Family.EFFICIENTDET:
         raise refuse("model.ssd", "has no second stage, so no proposals to set")
     changed = copied(config)
@@ -53,7 +53,7 @@ def set_data(
     num_classes: int,
     masks: bool,
 ) -> Config:
-    """Reads these TFRecords with this label map. `masks`: the records carry them. All other reader settings stay."""
+    """A copy that reads these TFRecords and this label map. `masks`: the records have masks. Other settings stay."""
     for name, files in (("train_input_reader", train_files), ("eval_input_reader", eval_files)):
         if not files:
             raise refuse(name, "no file to read")
@@ -63,7 +63,7 @@ def set_data(
         raise refuse("train_input_reader", "Mask R-CNN needs a dataset with masks: choose one, or a Faster R-CNN model")
     changed = copied(config)
     network_of(changed).num_classes = num_classes
-    del changed.eval_input_reader[1:]  # further evaluation sets were the user's own files
+    del changed.eval_input_reader[1:]  # more evaluation sets are files of the user's machine
     evaluation = changed.eval_input_reader[0] if changed.eval_input_reader else changed.eval_input_reader.add()
     _point_reader(changed.train_input_reader, train_files, label_map, wants_masks)
     _point_reader(evaluation, eval_files, label_map, wants_masks)
@@ -107,13 +107,13 @@ def _need_count(field: str, value: int) -> None:
 def _point_reader(reader: Any, files: Sequence[str], label_map: str, masks: bool) -> None:
     reader.label_map_path = label_map
     reader.ClearField("external_input_reader")
-    reader.ClearField("sample_from_datasets_weights")  # one weight per input_path, which are others now
+    reader.ClearField("sample_from_datasets_weights")  # one weight per input_path: those have changed
     reader.tf_record_input_reader.input_path[:] = files
     if masks:
         reader.load_instance_masks = True
         reader.mask_type = _enum_value(reader, "mask_type", "PNG_MASKS")
     elif reader.load_instance_masks:
-        reader.load_instance_masks = False  # a box model would decode them for nothing
+        reader.load_instance_masks = False  # a box model does not use them
 
 
 def _evaluate_masks(evaluation: Any) -> None:

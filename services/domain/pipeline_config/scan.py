@@ -1,7 +1,7 @@
-"""Where each field and each comment of a configuration's text stands.
+"""The positions of fields and comments in a configuration's text.
 
-protobuf's parser tells a line and a column but no field, and throws comments away. This scanner follows
-braces and names only: it never fails, so it can also be asked about text that the parser has refused.
+protobuf's parser reports a line and a column but no field, and drops comments. This scanner follows braces and names
+only. It never fails, so it also works on text that the parser refuses.
 """
 
 import bisect
@@ -22,7 +22,7 @@ _OPEN, _CLOSE = "{<", "}>"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A field and the block it stands in. A place costs the same at any depth; its path is joined when asked for."""
+    """A field and its block. A place costs the same at any depth; its path is joined on demand."""
 
     block: "Place | None" = None
     name: str = ""
@@ -43,7 +43,7 @@ _TOP = Place()
 
 @dataclass(frozen=True, slots=True)
 class FieldMark:
-    """From here on the text is about `place`. `opens`: the field itself starts here; else a block has just closed."""
+    """The text from here on belongs to `place`. `opens`: the field starts here; else a block has just closed."""
 
     line: int
     column: int
@@ -59,7 +59,7 @@ class FieldMark:
 class Scan:
     marks: list[FieldMark] = field(default_factory=list)
     notes: list[tuple[Place, list[str]]] = field(default_factory=list)
-    open_blocks: list[Place] = field(default_factory=list)  # blocks never closed, outermost first
+    open_blocks: list[Place] = field(default_factory=list)  # unclosed blocks, outermost first
 
     @property
     def comments(self) -> dict[str, list[str]]:
@@ -70,7 +70,7 @@ class Scan:
         return found
 
     def path_at(self, line: int, column: int) -> str:
-        """The field that the text is about at that place; empty at the top level."""
+        """The path of the field at that position; "" at the top level."""
         at = bisect.bisect_right(self.marks, (line, column), key=lambda mark: (mark.line, mark.column))
         return self.marks[at - 1].path if at else ""
 
@@ -78,9 +78,9 @@ class Scan:
 @dataclass
 class _Block:
     place: Place
-    message: Any  # descriptor of the block's message; None where the schema does not know it
+    message: Any  # descriptor of the block's message; None where it is not in the schema
     seen: dict[str, int] = field(default_factory=dict)
-    name: str = ""  # the field whose value comes next
+    name: str = ""  # the field being read
     in_list: bool = False
 
     def enter(self, name: str) -> Place:
@@ -105,8 +105,8 @@ class _Scanner:
         self.blocks = [_Block(_TOP, root)]
         self.place = _TOP  # of the field being read
         self.awaits_value = False
-        self.pending: list[str] = []  # comments that wait for the field they speak of
-        self.last = (_TOP, 0)  # the newest finished or opened field and the line of its newest token
+        self.pending: list[str] = []  # comments for the next field
+        self.last = (_TOP, 0)  # the latest field, and the line of its last token
 
     def read(self, text: str) -> Scan:
         for kind, token, line, column in tokens(text):
@@ -149,7 +149,7 @@ class _Scanner:
         if len(self.blocks) == 1:
             return
         closed = self.blocks.pop()
-        if self.pending:  # a comment at the end of a block speaks of no field in it: keep it with the block
+        if self.pending:  # a comment at the end of a block belongs to the block
             self._attach(closed.place, self.pending)
         self.place = closed.place
         self.awaits_value = self.blocks[-1].in_list
@@ -174,7 +174,7 @@ class _Scanner:
 
 
 def scan(text: str, root: Any) -> Scan:
-    """Marks and comments of `text`, a message whose descriptor is `root`. Repeated fields carry their index."""
+    """Marks and comments of `text`, a message with the descriptor `root`. Repeated fields have their index."""
     return _Scanner(root).read(text)
 
 

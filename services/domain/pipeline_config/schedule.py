@@ -1,4 +1,4 @@
-"""How long a configuration trains and at which learning rate, for every optimizer and schedule of the schema."""
+"""Reads and changes the steps and the learning rate, for every optimizer and schedule of the schema."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from services.domain.pipeline_config.problems import refuse
 from services.domain.pipeline_config.text import Config, copied
 
 _RATE = "train_config.optimizer"
-_MOST_STEPS = 2**32 - 1  # of a schedule's own fields, which may reach beyond the training
+_MOST_STEPS = 2**32 - 1  # in a schedule's own fields, which may exceed num_steps
 
 
 def steps_of(config: Config) -> int:
@@ -39,7 +39,7 @@ def set_schedule(config: Config, steps: int, learning_rate: float) -> Config:
     peak = _peak(kind, schedule)
     if not is_rate(peak):
         raise refuse(_RATE, f"the learning rate reaches {peak} at its highest: set it to a finite number above 0")
-    # In the field's own 32 bits, or setting the same rate twice would move the others by a rounding error.
+    # In the field's 32 bits: otherwise setting the same rate twice would change the other rates by a rounding error.
     rate = float32(learning_rate) / peak
     length = steps / (steps_of(config) or steps)
     _SCALERS[kind](schedule, length, rate)
@@ -48,7 +48,7 @@ def set_schedule(config: Config, steps: int, learning_rate: float) -> Config:
 
 
 def is_rate(value: float) -> bool:
-    """Whether `value` can be a learning rate: in the 32 bits of its field neither 0 nor infinite."""
+    """Whether `value` can be a learning rate: positive and finite in 32 bits."""
     return 0 < float32(value) < math.inf
 
 
@@ -83,7 +83,7 @@ def _scale_constant(schedule: Any, length: float, rate: float) -> None:
 def _scale_cosine(schedule: Any, length: float, rate: float) -> None:
     _scale_rates(schedule, rate, "learning_rate_base", "warmup_learning_rate")
     _scale_steps(schedule, length, "total_steps", minimum=1)
-    # At least one step is left to decay in: the OD API divides by that number.
+    # Keep at least one step for the decay: the OD API divides by that number.
     _scale_steps(schedule, length, "warmup_steps", maximum=schedule.total_steps - 1)
     _scale_steps(schedule, length, "hold_base_rate_steps", maximum=schedule.total_steps - 1 - schedule.warmup_steps)
 
@@ -97,7 +97,7 @@ def _scale_exponential(schedule: Any, length: float, rate: float) -> None:
 def _scale_manual(schedule: Any, length: float, rate: float) -> None:
     _scale_rates(schedule, rate, "initial_learning_rate")
     last, after = 0, len(schedule.schedule)
-    for stage in schedule.schedule:  # the OD API insists on boundaries that start above 0 and rise
+    for stage in schedule.schedule:  # the OD API wants boundaries above 0 that rise
         after -= 1
         _scale_rates(stage, rate, "learning_rate")
         _scale_steps(stage, length, "step", minimum=last + 1, maximum=_MOST_STEPS - after)
@@ -125,7 +125,7 @@ def _scale_steps(message: Any, factor: float, name: str, minimum: int = 0, maxim
 
 
 def _put(message: Any, name: str, value: float) -> None:
-    """Sets a field unless it already has that value, so that defaults stay unwritten."""
+    """Set a field unless it already has that value, so that defaults are not written out."""
     held = float32(value) if isinstance(value, float) else value
     if getattr(message, name) != held:
         setattr(message, name, value)

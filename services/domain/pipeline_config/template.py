@@ -1,8 +1,8 @@
-"""A complete configuration for a catalogue entry.
+"""Builds a complete configuration for a model of the catalogue.
 
-The figures are those of the TF2 model zoo's configs. What differs is what a single GPU needs, and each such
-place says so: batch and schedule come from the catalogue, and TPU-only switches (static shapes, matmul crops,
-replicas) are left at their defaults.
+The values are those of the TF2 model zoo's configs, except where a single GPU needs others: batch and schedule come
+from the catalogue, TPU-only switches (static shapes, matmul crops, replicas) keep their defaults, and comments mark the
+rest.
 """
 
 import functools
@@ -13,7 +13,7 @@ from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.schedule import is_rate
 from services.domain.pipeline_config.text import Config, copied, parse
 
-MAX_BOXES = 100  # of ground truth kept per image
+MAX_BOXES = 100  # of ground truth per image
 _WARMUP_START = {Family.EFFICIENTDET: 1 / 80, Family.FASTER_RCNN: 1 / 3, Family.MASK_RCNN: 1 / 10}
 
 
@@ -32,9 +32,7 @@ def build_config(
     """
     size = image_size or model.image_size
     batch = model.batch_size if batch_size is None else batch_size
-    countable = min(
-        max(batch, 1), MAX_COUNT
-    )  # an illegal batch is refused below; until then the defaults need a number
+    countable = min(max(batch, 1), MAX_COUNT)  # an illegal batch is refused below, after the defaults
     steps = model.steps_for(countable) if steps is None else steps
     learning_rate = model.learning_rate_for(countable) if learning_rate is None else learning_rate
     _refuse_nonsense(model, num_classes, size, batch, steps, learning_rate)
@@ -47,7 +45,7 @@ def build_config(
     return config
 
 
-@functools.lru_cache(maxsize=128)  # the text is read in 2.5 ms and copied in none: every submission and estimate asks
+@functools.lru_cache(maxsize=128)  # parsing takes 2.5 ms, and every submission and estimate needs it
 def _figures(model: Model, image_size: ImageSize) -> Config:
     body = _efficientdet(model) if model.family is Family.EFFICIENTDET else _two_stage(model)
     return parse(body + _train(model, image_size) + _evaluation(model))
@@ -73,7 +71,7 @@ def _refuse_nonsense(
 
 
 def _write_resizer(resizer: Config, size: ImageSize) -> None:
-    """Square: resize with the aspect ratio kept and pad, as the zoo does. That resizer can only make squares."""
+    """For a square, keep the aspect ratio and pad, as the zoo does. That resizer makes squares only."""
     height, width = size
     if height == width:
         kept = resizer.keep_aspect_ratio_resizer
@@ -94,7 +92,7 @@ def _write_schedule(train: Config, model: Model, batch_size: int, steps: int, le
 
 
 def write_decay(network: Config, steps: int) -> None:
-    """Moving statistics that a short training can follow: evaluation uses them, and the zoo's trail by 333 steps."""
+    """Faster moving averages for a short training: evaluation uses them, and the zoo's lag by 333 steps."""
     head = (
         network.box_predictor.weight_shared_convolutional_box_predictor if hasattr(network, "box_predictor") else None
     )
@@ -153,8 +151,8 @@ def _efficientdet(model: Model) -> str:
 
 def _two_stage(model: Model) -> str:
     crop, pool = roi_sizes(model)
-    # Anchors are clipped, as the zoo's TPU configs do: unclipped ones that leave the image are dropped from
-    # training, and on images of 256 pixels that is most of them.
+    # Anchors are clipped, as in the zoo's TPU configs: training drops unclipped ones that leave the image, and on
+    # images of 256 pixels that is most of them.
     return f"""model {{ faster_rcnn {{
       number_of_stages: {3 if model.needs_masks else 2}
       feature_extractor {{ {feature_extractor(model)} }}
@@ -179,8 +177,8 @@ def _two_stage(model: Model) -> str:
 
 def feature_extractor(model: Model) -> str:
     """The inside of a two-stage `feature_extractor`."""
-    # Frozen batch normalisation (the default) keeps the statistics of the checkpoint. Without a checkpoint these
-    # are mean 0 and variance 1 for ever, and a deep network does not train. Trainable works in both cases.
+    # Frozen batch normalisation (the default) keeps the statistics of the checkpoint. Without a checkpoint they stay at
+    # mean 0 and variance 1, and a deep network does not train. Trainable works in both cases.
     common = f'type: "{model.extractor}" first_stage_features_stride: 16 batch_norm_trainable: true'
     if not model.is_fpn:
         return common
@@ -200,7 +198,7 @@ def anchors(model: Model) -> str:
 
 
 def roi_sizes(model: Model) -> tuple[int, int]:
-    """`initial_crop_size` and the max-pool's kernel and stride, which the second half of the backbone fixes."""
+    """`initial_crop_size`, and kernel and stride of the max-pool, which depend on the second half of the backbone."""
     return (17, 1) if model.backbone == "inception_resnet_v2" else (14, 2)
 
 
@@ -217,8 +215,8 @@ def _second_stage_head(model: Model) -> str:
 
 def _train(model: Model, size: ImageSize) -> str:
     efficientdet = model.family is Family.EFFICIENTDET
-    # For squares alone: the resizer that follows would squeeze a square crop into the oblong and every object with
-    # it, to shapes that evaluation, which does not crop, never shows.
+    # For squares only: the resizer would squeeze a square crop into an oblong, with objects in shapes that evaluation,
+    # which does not crop, never has.
     height, width = size
     crop = f"""data_augmentation_options {{ random_scale_crop_and_pad_to_square {{
       output_size: {height} scale_min: 0.1 scale_max: 2.0 }} }}"""

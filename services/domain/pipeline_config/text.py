@@ -1,4 +1,4 @@
-"""pipeline.config as text: parsing with the real schema, writing, and keeping the owner's comments."""
+"""Parses a pipeline.config with the OD API's schema, and writes it with the owner's comments."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ from services.domain.suggestions import close_names
 
 Config: TypeAlias = Any  # object_detection.protos.TrainEvalPipelineConfig, built at run time
 
-MAX_CHARACTERS = 256 * 1024  # the longest config of the model zoo has 5 thousand
-MAX_DEPTH = 32  # blocks in blocks; the schema's own deepest field has a dozen around it
-MAX_TOKENS = 20_000  # names, values, brackets, comments; the model zoo's longest has 450
+MAX_CHARACTERS = 256 * 1024  # the longest of the model zoo has 5,000
+MAX_DEPTH = 32  # nested blocks; the schema's deepest field is in a dozen
+MAX_TOKENS = 20_000  # names, values, brackets, comments; the model zoo's longest config has 450
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32,
@@ -31,14 +31,14 @@ def empty() -> Config:
 
 
 def copied(config: Config) -> Config:
-    """A copy to change, so that the caller's stays as it is."""
+    """A copy to change; the caller's stays as it is."""
     copy = type(config)()
     copy.CopyFrom(config)
     return copy
 
 
 def parse(text: str) -> Config:
-    """The configuration that `text` holds. Raises ConfigError with line, column and field of what is wrong."""
+    """The configuration in `text`. Raises ConfigError with line, column and field of the problem."""
     _refuse_what_is_no_text(text)
     _refuse_too_much(text)
     config = empty()
@@ -54,14 +54,16 @@ def parse(text: str) -> Config:
 
 
 def to_text(config: Config, comments: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The same text for equal configurations. A comment stands before its field, or, where a rewrite has
-    removed that field, before the nearest block around it that is left."""
+    """Equal configurations give the same text.
+
+    A comment stands before its field; where that was removed, before the nearest block around it that remains.
+    """
     text: str = text_format.MessageToString(config)
     return _insert(text, comments) if comments else text
 
 
 def comments(text: str) -> dict[str, list[str]]:
-    """Comment lines by the path of the field they precede or share a line with; "" for those after the last."""
+    """Comment lines by the path of the field after them or on their line; "" for those after the last field."""
     return scan(text, empty().DESCRIPTOR).comments
 
 
@@ -100,8 +102,10 @@ def _refuse_what_is_no_text(text: str) -> None:
 
 
 def _refuse_too_much(text: str) -> None:
-    """Before anything that keeps the text's structure: each level of it is a call of the parser, each token an
-    object or several. What comes later may then take its time over each field."""
+    """Call this before parsing: each level of nesting is a call of the parser, each token an object or several.
+
+    It bounds the cost of everything after it.
+    """
     depth = 0
     for count, (kind, token, line, column) in enumerate(tokens(text)):
         if count >= MAX_TOKENS:
@@ -119,20 +123,20 @@ def _refuse_too_much(text: str) -> None:
 def _explain(error: text_format.ParseError, text: str) -> Problem:
     line, column = error.GetLine() or 1, error.GetColumn() or 1
     found = scan(text, empty().DESCRIPTOR)
-    back = 1 if "parse string" in str(error) else 0  # the parser has already gone on to the next token
+    back = 1 if "parse string" in str(error) else 0  # the parser is already at the next token
     path = found.path_at(line, column - back)
     reason = re.sub(r"^\d+:\d+ : ", "", str(error))
     return Problem(path, _say(reason, path, found, _word_at(text, line, column)), line, column)
 
 
 def _say(reason: str, path: str, found: Scan, word: str) -> str:
-    """The parser's reason in words that name the remedy."""
+    """The parser's reason as a message with a remedy."""
     if match := re.search(r'has no field named "([^"]*)"', reason):
         return _unknown_field(match.group(1), path.rpartition(".")[0])
     if "should not have multiple" in reason:
         return "is set twice: keep one of the two"
     if match := re.search(r'specified along with field "([^"]*)"', reason):
-        return f"cannot stand beside {match.group(1)}: keep one of the two"
+        return f"cannot be combined with {match.group(1)}: keep one of the two"
     if reason.endswith('Expected "}".') and found.open_blocks:
         return f"a block is not closed: add the missing }} after {found.open_blocks[-1].path}"
     if reason.endswith('Expected ":".'):
@@ -163,14 +167,14 @@ def _unknown_field(name: str, block: str) -> str:
 
 
 def field_at(path: str) -> FieldDescriptor | None:
-    """The schema's word on the field at a dotted path; None for the top level and for unknown fields."""
+    """The descriptor of the field at a dotted path; None for the top level and for unknown fields."""
     block, _, name = re.sub(r"\[\d+\]", "", path).rpartition(".")
     message = message_at(block)
     return message.fields_by_name.get(name) if message is not None else None
 
 
 def message_at(path: str) -> Any:
-    """Descriptor of the message at a dotted path, the whole configuration for ""; None where there is none."""
+    """The descriptor of the message at a dotted path ("": the whole configuration); None where there is none."""
     message: Any = empty().DESCRIPTOR
     for name in filter(None, re.sub(r"\[\d+\]", "", path).split(".")):
         field = message.fields_by_name.get(name) if message is not None else None
@@ -179,7 +183,7 @@ def message_at(path: str) -> Any:
 
 
 def expected(field: FieldDescriptor) -> str:
-    """What a value of this field looks like, for people."""
+    """What the field takes, for an error message."""
     kind = field.cpp_type
     if kind == FieldDescriptor.CPPTYPE_MESSAGE:
         return "a block { … }"

@@ -1,4 +1,4 @@
-"""What travels with a job beside its plan: remedies that change neither the model nor what a step computes."""
+"""Remedies that a job keeps beside its plan. They change neither the model nor what a step computes."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -9,23 +9,23 @@ from services.domain.plan.input_sizes import InputSizes
 
 __all__ = ["LEAST_BOXES", "NONE", "Adjustments", "bounded", "fewer_boxes", "smaller_input"]
 
-LEAST_BOXES = 10  # an image bounded to fewer would teach something else
-_LEAST_SHUFFLE = 32  # records; below that the order of the files would show in the batches
-_SHUFFLE_STEP, _READERS_STEP = 8, 4  # each time; the largest buffer is at its floor after three
+LEAST_BOXES = 10  # with fewer, the model would learn from incomplete images
+_LEAST_SHUFFLE = 32  # records; with fewer, batches would follow the order of the files
+_SHUFFLE_STEP, _READERS_STEP = 8, 4  # divisors; the largest buffer is at its floor after three
 
 
 @dataclass(frozen=True)
 class Adjustments:
     """Numbers are upper bounds on what a configuration would have; None bounds nothing."""
 
-    async_allocator: bool = False  # GPU: against fragments
-    shuffle_buffer_size: int | None = None  # host memory, down to `batches`
+    async_allocator: bool = False  # GPU: cuda_malloc_async, against fragmentation
+    shuffle_buffer_size: int | None = None  # this and the next two bound host memory
     num_readers: int | None = None
-    batches: int | None = None  # on their way at once, each of parallel and prefetched ones
-    max_number_of_boxes: int | None = None  # of an image; more are left out
+    batches: int | None = None  # at once: of num_parallel_batches and of num_prefetch_batches
+    max_number_of_boxes: int | None = None  # of an image; the rest is left out
 
     def to_dict(self) -> dict[str, Any]:
-        """What differs from none, as JSON keeps it."""
+        """Only what is set, for JSON."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, False)}
 
     @classmethod
@@ -37,7 +37,7 @@ NONE = Adjustments()
 
 
 def bounded(sizes: InputSizes, adjustments: Adjustments) -> InputSizes:
-    """`sizes` within the bounds."""
+    """`sizes`, each at most its bound."""
     return dataclasses.replace(
         sizes,
         shuffle_buffer_size=_at_most(sizes.shuffle_buffer_size, adjustments.shuffle_buffer_size),
@@ -53,7 +53,7 @@ def bounded(sizes: InputSizes, adjustments: Adjustments) -> InputSizes:
 
 
 def smaller_input(sizes: InputSizes, adjustments: Adjustments) -> Adjustments | None:
-    """Bounds under which an input pipeline that had `sizes` takes less host memory; None where it is at its floor."""
+    """Bounds that make an input pipeline of `sizes` take less host memory; None where it is already at its floor."""
     smaller = dataclasses.replace(
         adjustments,
         shuffle_buffer_size=_at_most(
@@ -66,7 +66,7 @@ def smaller_input(sizes: InputSizes, adjustments: Adjustments) -> Adjustments | 
 
 
 def fewer_boxes(sizes: InputSizes, adjustments: Adjustments) -> Adjustments | None:
-    """A bound of half the boxes of an image; None where there is nothing to halve."""
+    """A bound of half the boxes per image; None where there are too few to halve."""
     boxes = sizes.max_number_of_boxes
     if boxes is None or boxes <= LEAST_BOXES:
         return None

@@ -1,6 +1,6 @@
-"""What was changed from one plan to the next, field by field, in words that a person understands.
+"""The differences between two plans, field by field, as sentences for people.
 
-Each sentence says what was changed, why, and what it costs the result; going back towards what was asked for is free.
+Each says what changed, why, and what it costs the result. A change back towards what was asked for costs nothing.
 """
 
 import math
@@ -15,9 +15,9 @@ from services.domain.plan.policy import Lever
 
 @dataclass(frozen=True)
 class Change:
-    """One field of a plan, or of what goes with it (no lever); `reason` is a sentence with the figures.
+    """One field of a plan, or an adjustment beside it (no lever). `reason` is the whole sentence.
 
-    Its parts, where it has any: `what` is done, `why`, and what it `cost`s.
+    `what`, `why` and `cost` are its parts; None where the sentence was not made of parts.
     """
 
     lever: Lever | None
@@ -44,14 +44,14 @@ _LEVER_OF = {
 
 
 def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
-    """Every field that differs. `why` ends each reason: what was predicted, what ran out."""
+    """Every field that differs. `why` is a clause for each reason: what was predicted, what ran out."""
     found = []
     for field, lever in _LEVER_OF.items():
         old, new = getattr(before, field), getattr(after, field)
         if old == new:
             continue
         if field == "micro_batch" and before.batch_size != after.batch_size:
-            lever = Lever.BATCH_SIZE  # the pieces of another batch are other pieces
+            lever = Lever.BATCH_SIZE  # another batch has other pieces: the batch lever is the cause
         what, cost = _SENTENCES[field](before, after), _cost_of(field, before, after)
         sentence = with_cost(f"{what}: {why}", cost)
         found.append(Change(lever, field, in_words(old), in_words(new), sentence, what, why, cost or None))
@@ -70,13 +70,13 @@ def describe(before: Plan, after: Plan) -> str:
 
 
 def pulled(before: Plan, after: Plan) -> list[Lever]:
-    """The levers by which the two differ."""
+    """The levers that differ between the two."""
     found = (change.lever for change in changes(before, after, ""))
     return list(dict.fromkeys(lever for lever in found if lever is not None))
 
 
 def costs(before: Plan, after: Plan) -> str:
-    """What the way from one to the other costs the result, as one clause; "" where it costs nothing."""
+    """What the change costs the result, as one clause; "" where it costs nothing."""
     return ", ".join(filter(None, (_cost_of(field, before, after) for field in _LEVER_OF)))
 
 
@@ -85,7 +85,7 @@ def with_cost(sentence: str, cost: str) -> str:
 
 
 def settings(plan: Plan) -> Mapping[Lever, str]:
-    """Where each lever stands, in words."""
+    """The value of each lever, as a phrase."""
     pieces = f" in pieces of {plan.micro_batch}" if plan.accumulation > 1 else ""
     return {
         Lever.MICRO_BATCH: f"micro-batch {plan.micro_batch}",
@@ -146,7 +146,7 @@ def _cost_of(field: str, before: Plan, after: Plan) -> str:
 
 
 def _cost_of_pieces(before: Plan, after: Plan) -> str:
-    """Two equal batches in pieces of another size: the update is of as many images, and at the same learning rate."""
+    """For smaller pieces of the same batch: each update still sees as many images, at the same learning rate."""
     if after.micro_batch > before.micro_batch or after.batch_size != before.batch_size:
         return ""
     images = "1 image" if after.micro_batch == 1 else f"{after.micro_batch} images"

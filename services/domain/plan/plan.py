@@ -26,8 +26,10 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """Batch = micro_batch x accumulation. `proposals` and `second_stage_batch` only for two-stage models;
-    None leaves what the configuration has. Raises PlanError where it cannot be."""
+    """batch_size = micro_batch x accumulation. Raises PlanError for settings that contradict each other or the model.
+
+    `proposals` and `second_stage_batch` are for two-stage models only; None keeps the configuration's value.
+    """
 
     model: str
     batch_size: int
@@ -66,11 +68,11 @@ class Plan:
 
     @property
     def accumulation(self) -> int:
-        """Micro-batches summed up for one update."""
+        """Micro-batches whose gradients are summed for one update."""
         return self.batch_size // self.micro_batch
 
     def with_batch(self, batch_size: int, micro_batch: int) -> Self:
-        """The same training at another batch: learning rate in proportion, images seen kept (linear rule)."""
+        """The same training at another batch size: learning rate in proportion, as many images seen (linear rule)."""
         if batch_size < 1:
             raise PlanError(f"batch_size: must be at least 1, got {batch_size}")
         factor = batch_size / self.batch_size
@@ -83,16 +85,16 @@ class Plan:
         )
 
     def evaluate_every(self, evaluations: int | None) -> int:
-        """Steps between `evaluations`, the last of which is at the end; 0: there only.
+        """Steps between `evaluations`, the last of which is at the end; 0: only at the end.
 
-        None: ten, and fewer where so many would keep a short training from training.
+        None: ten, or fewer in a short training, where they would take much of its time.
         """
         if evaluations is None:
             evaluations = min(_EVALUATIONS, self.steps // _LEAST_BETWEEN_EVALUATIONS)
         return -(-self.steps // evaluations) if evaluations > 1 else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON keeps them; `Plan(**values)` reads them back."""
+        """Plain values for JSON; `Plan(**values)` reads them back."""
         return dataclasses.asdict(self) | {"precision": str(self.precision), "image_size": list(self.image_size)}
 
 

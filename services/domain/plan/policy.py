@@ -1,4 +1,4 @@
-"""A Policy: the owner's word on how a job may be made to need less memory, in which order, and how far."""
+"""A Policy: how the owner lets a job be made smaller, in which order, and how far."""
 
 import dataclasses
 import enum
@@ -14,7 +14,7 @@ _LARGEST_COUNT = 2**31 - 1  # what a pipeline.config can hold
 
 
 class Lever(enum.StrEnum):
-    """One way to need less memory. In the order of their default use: cheapest for the result first."""
+    """One way to need less memory. Their order is the default order of use: the least harm to the result first."""
 
     MICRO_BATCH = "micro_batch"
     PRECISION = "precision"
@@ -25,8 +25,8 @@ class Lever(enum.StrEnum):
 
 
 class Prefer(enum.StrEnum):
-    SHRINK = "shrink"  # fit the job to the device that is there
-    WAIT = "wait"  # keep the job and wait for a device it fits
+    SHRINK = "shrink"  # make the job fit the device at hand
+    WAIT = "wait"  # wait for a device that holds the job as it is
 
 
 class PolicyError(ValueError):
@@ -37,11 +37,11 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True)
 class Policy:
-    """`levers` may be pulled, the first ones first; each floor is a promise. Raises PolicyError where it cannot be.
+    """`levers` are used in their order, and no plan goes below a floor. Raises PolicyError for an illegal value.
 
     `min_batch_size` is the floor of the effective batch, `min_image_size` of the shorter side. `min_backbone` is a
-    backbone ("resnet50", with or without FPN) or a model of the catalogue; whether it is on the ladder of a job's
-    model is for `check` to say. `plan_ahead` False starts the first attempt as it was asked for.
+    backbone ("resnet50", with or without FPN) or a model of the catalogue; `check` says whether the job's model can
+    come down to it. Without `plan_ahead` the first attempt starts as it was asked for.
     """
 
     levers: tuple[Lever, ...] = tuple(Lever)
@@ -70,7 +70,7 @@ class Policy:
             raise PolicyError(f"min_backbone: there is no {self.min_backbone!r}; choose one of {', '.join(names)}")
 
     def check(self, model: Model) -> None:
-        """Raises PolicyError where `min_backbone` is no rung of the ladder that starts at the job's `model`."""
+        """Raises PolicyError where `min_backbone` is neither the backbone of `model` nor a smaller one below it."""
         self.models(model)
 
     def models(self, model: Model) -> tuple[Model, ...]:
@@ -88,12 +88,12 @@ class Policy:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON keeps them; `Policy.from_dict` reads them back."""
+        """Plain values for JSON; `Policy.from_dict` reads them back."""
         return dataclasses.asdict(self) | {"levers": [str(lever) for lever in self.levers], "prefer": str(self.prefer)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What is left out keeps its default. Raises PolicyError for fields that a policy does not have."""
+        """Missing fields keep their defaults. Raises PolicyError for unknown fields."""
         fields = [f.name for f in dataclasses.fields(cls)]
         unknown = sorted(set(values) - set(fields))
         if unknown:
@@ -111,7 +111,7 @@ def _levers(values: Sequence[str]) -> tuple[Lever, ...]:
     levers = tuple(_member("levers", Lever, value) for value in values)
     for number, lever in enumerate(levers):
         if lever in levers[:number]:
-            raise PolicyError(f"levers: {lever} is there twice; name each lever once, in the order of their use")
+            raise PolicyError(f"levers: {lever} is listed twice; name each lever once, in the order of use")
     return levers
 
 

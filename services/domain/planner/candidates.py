@@ -17,13 +17,13 @@ from services.domain.plan.policy import Lever, Policy
 
 _PROPOSALS = (150, 100, 64)  # fewer lose objects in a crowded image
 _SECOND_STAGE_FLOOR = 32
-_LARGEST_PIECE = 256  # of a batch; a batch of millions would otherwise have hundreds of divisors to try
-# Where it was seen to need less. A Mask R-CNN's second stage is most of it, and what it crops stays in float32.
+_LARGEST_PIECE = 256  # images; a batch of millions would otherwise have hundreds of divisors to try
+# Families that were measured to need less in bfloat16. Most of a Mask R-CNN's memory is crops, which stay in float32.
 _BFLOAT16_FAMILIES = (Family.EFFICIENTDET, Family.FASTER_RCNN)
 
 
 class Candidate(NamedTuple):
-    """A plan's settings that decide its memory (`memory.Shape`): cheap to make by the thousand."""
+    """The settings of a plan that decide its memory (a `memory.shape.Shape`). Cheap: a search makes thousands."""
 
     model: str
     batch_size: int
@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
         return self.batch_size // self.micro_batch
 
     def plan(self, asked: Plan) -> Plan:
-        """`asked` with these settings; another batch brings its learning rate and steps."""
+        """`asked` with these settings. Another batch size adapts the learning rate and the steps."""
         changed = replace(
             asked,
             model=self.model,
@@ -53,13 +53,13 @@ class Candidate(NamedTuple):
 
 
 def candidates(asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: str | None = None) -> Iterator[Candidate]:
-    """All that `policy` allows, the least pulled first, beginning with `asked`; those that need the same memory once.
+    """Every setting that `policy` allows, from `asked` down. Of settings that need the same memory, only the first.
 
-    `largest_model`: where the backbones begin, when the job has come down to it already.
+    `largest_model`: larger backbones are left out, because the job has already given them up.
     """
     positions = positions_of(asked, policy, bfloat16=bfloat16, largest_model=largest_model)
     order = (*(lever for lever in Lever if lever not in policy.levers), *reversed(policy.levers))
-    # Positions in the order of the enumeration: thousands of look-ups by name would double the time of a search.
+    # Indices instead of a dict: thousands of look-ups by name would double the time of a search.
     micro_at, precision_at, proposals_at, size_at, model_at, batch_at = (order.index(lever) for lever in Lever)
     micro_batches = _micro_batches(asked, policy, positions, batch_first=batch_at > micro_at)
     for at in itertools.product(*(positions[lever] for lever in order)):
@@ -71,7 +71,7 @@ def candidates(asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: st
 def positions_of(
     asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: str | None = None
 ) -> dict[Lever, Sequence[Any]]:
-    """The positions of each lever from `asked` to its floor; a lever that may not be pulled, or cannot, has one."""
+    """The values of each lever from `asked` to its floor; one value where the policy or the model forbids the lever."""
     model = catalogue.get(asked.model)
     every = {
         Lever.MICRO_BATCH: (
@@ -91,7 +91,7 @@ def positions_of(
 
 
 def largest_piece(batch: int, most: int) -> int:
-    """Of a batch that is computed in equal pieces of at most so many images."""
+    """The largest micro-batch of at most `most` images that divides `batch`."""
     return _divisors(batch, most)[0]
 
 
@@ -109,7 +109,7 @@ def _precisions(asked: Plan, bfloat16: bool) -> tuple[Precision, ...]:
 
 
 def _second_stages(asked: Plan) -> tuple[tuple[int | None, int | None], ...]:
-    """(proposals, second_stage_batch); where the plan leaves one open, the configuration's is not known here."""
+    """(proposals, second_stage_batch). One pair only where the plan leaves a value to the configuration."""
     first = (asked.proposals, asked.second_stage_batch)
     if asked.proposals is None or asked.second_stage_batch is None:
         return (first,)
@@ -123,7 +123,7 @@ def _from(first: str | None, ladder: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _batches(batch: int, floor: int) -> Iterator[int]:
-    """Halved again and again, the last one being the floor."""
+    """`batch`, halved until the floor; the floor is the last."""
     yield batch
     while batch > floor:
         batch = max(batch // 2, floor)
@@ -133,9 +133,9 @@ def _batches(batch: int, floor: int) -> Iterator[int]:
 def _micro_batches(
     asked: Plan, policy: Policy, positions: Mapping[Lever, Sequence[int]], *, batch_first: bool
 ) -> dict[tuple[int, int], int]:
-    """The micro-batch of each batch at each limit; without the pairs that need what an earlier pair needs.
+    """The micro-batch for each pair of batch size and limit, without pairs that need as much memory as an earlier one.
 
-    Who forbids the micro-batch lever is never made to accumulate more than was asked for.
+    Where the policy forbids the micro-batch lever, no pair accumulates more than was asked for.
     """
     may_accumulate = Lever.MICRO_BATCH in policy.levers
     batches, limits = positions[Lever.BATCH_SIZE], positions[Lever.MICRO_BATCH]
@@ -147,7 +147,7 @@ def _micro_batches(
         micro_batch = largest_piece(batch, limit)
         if not may_accumulate and batch > micro_batch * asked.accumulation:
             continue
-        memory = (micro_batch, batch > micro_batch)  # how many pieces does not matter, that there are pieces does
+        memory = (micro_batch, batch > micro_batch)  # accumulation takes memory, whatever the number of pieces
         if memory not in seen:
             seen.add(memory)
             found[batch, limit] = micro_batch

@@ -1,4 +1,4 @@
-"""The probe of an attempt: when one is worth its seconds, what it may choose, and what it found in words."""
+"""The probe before training: when an attempt needs one, what it may choose, and a sentence about its result."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ __all__ = ["found", "probe_for"]
 def probe_for(
     asked: Plan, plan: Plan, policy: Policy, points: Iterable[Point], limit: int, *, is_first: bool
 ) -> Probe | None:
-    """The probe of an attempt under `plan` where the allocator may have `limit` bytes; None where it needs none.
+    """The probe for an attempt under `plan` on a device with `limit` bytes; None where it needs none.
 
-    None where the box has measured what the plan needs, where the micro-batch may not be changed, and for a first
-    attempt that is not to be planned ahead. A first attempt may come up to the micro-batch that was asked for; a later
-    one has been planned for what ran out, and may only go down.
+    It needs none where this host has measured the plan, where the micro-batch must not change, and for a first attempt
+    without planning ahead. On a first attempt the probe may choose up to the micro-batch that was asked for; on a later
+    one, at most the planned one.
     """
     if is_first and not policy.plan_ahead:
         return None
@@ -44,15 +44,15 @@ def probe_for(
 
 
 def _is_known(plan: Plan, points: Sequence[Point]) -> bool:
-    """Measured as it is, or several times in other shapes."""
+    """Whether the plan itself was measured, or its model several times in other shapes."""
     as_it_is = [Point.of(plan, p.peak_bytes, evaluation_bytes=p.evaluation_bytes) for p in points if p.trained]
     return not set(points).isdisjoint(as_it_is) or MemoryLaw(points).predict(plan).source is Source.MEASURED
 
 
 def found(points: Mapping[int, int | None], limit: int) -> str:
-    """What a probe measured: "measured 461 MB at micro-batch 2 and 829 MB at 4, of 1000 MB"."""
-    told = [
+    """A clause: "the probe measured 461 MB at micro-batch 2 and 829 MB at 4, of 1000 MB"."""
+    peaks = [
         f"{'more than there is' if peak is None else in_mb(peak)} at {'' if number else 'micro-batch '}{size}"
         for number, (size, peak) in enumerate(points.items())
     ]
-    return f"the probe measured {' and '.join(told)}, of {in_mb(limit)}"
+    return f"the probe measured {' and '.join(peaks)}, of {in_mb(limit)}"

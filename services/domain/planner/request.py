@@ -22,7 +22,7 @@ class Failure:
 
     @property
     def point(self) -> Point:
-        """What a failure alone tells of memory: the plan needs more than the limit."""
+        """The measurement that a failure is: the plan needs more than the limit."""
         if self.evaluating:
             return Point.of(self.plan, 0, evaluation_bytes=self.limit_bytes, complete=False)
         return Point.of(self.plan, self.limit_bytes, complete=False)

@@ -18,7 +18,7 @@ __all__ = ["Search"]
 class Search:
     """Use one of `choose` and `choose_before`, once; `give_up` after a `choose` that found nothing, or alone.
 
-    The candidates are predicted while they are looked at, so a search that ends early costs little.
+    Predictions are made one by one, so a search that ends early costs little.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which addresses are the internet's. The others are this machine, its network, or nobody."""
+"""Tells public internet addresses from those of this machine, its network and reserved ranges."""
 
 import ipaddress
 from ipaddress import IPv4Address, IPv6Address
@@ -6,12 +6,12 @@ from ipaddress import IPv4Address, IPv6Address
 __all__ = ["is_public"]
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_GIVEN_OUT = ipaddress.ip_network("2000::/3")  # of IPv6; Python calls site-local addresses global
+_GIVEN_OUT = ipaddress.ip_network("2000::/3")  # global unicast; Python counts site-local addresses as global
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether `text`, an address in numbers, is one that anybody may be sent to. False for what is no address."""
+    """Whether `text` is a numeric address on the public internet. False for anything that is no address."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -28,7 +28,7 @@ def is_public(text: str) -> bool:
 
 
 def _inside(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that packets to this one come out at."""
+    """The IPv4 address inside a mapped, 6to4, Teredo, NAT64 or compatible one."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:

@@ -1,4 +1,4 @@
-"""Messages to webhooks as the Standard Webhooks specification has them: signed, and tried again for three days."""
+"""Signatures, ids and retry times of the Standard Webhooks specification."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ __all__ = ["RETRIES_S", "headers", "new_message_id", "new_secret"]
 
 _PREFIX = "whsec_"
 
-# After the first try. The specification's own example.
+# Waits between tries, about three days in all: the specification's example.
 RETRIES_S = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 
 
@@ -18,7 +18,7 @@ def new_secret() -> str:
 
 
 def new_message_id() -> str:
-    """Every try of a message has the same: the receiver tells by it what he has seen before."""
+    """All tries of a message have the same id, so that the receiver can drop duplicates."""
     return f"msg_{secrets.token_hex(16)}"
 
 

@@ -280,7 +280,7 @@ def test_readers_of_another_kind_are_refused(name):
     reader.sample_from_datasets_weights[:] = [0.5, 0.25, 0.25]
     assert _problems(config) == {
         f"{name}.input_type": "TF_SEQUENCE_EXAMPLE is not supported: set TF_EXAMPLE",
-        f"{name}.sample_from_datasets_weights": "one for each of the 2 input_path, got 3",
+        f"{name}.sample_from_datasets_weights": "must have one weight for each of the 2 input_path, got 3",
     }
     reader.input_type = 1
     reader.sample_from_datasets_weights[:] = [0.5, 0.5]

@@ -33,7 +33,7 @@ BROKEN = [
         "one of UNKNOWN, V1, V2",
     ),
     ("model: 3", 1, 8, "model", "a block"),
-    ("model { ssd { } faster_rcnn { } }", 1, 17, "model.faster_rcnn", "beside ssd"),
+    ("model { ssd { } faster_rcnn { } }", 1, 17, "model.faster_rcnn", "combined with ssd"),
     ("model {\n  ssd {\n", 2, 7, "model.ssd", "not closed"),
     ("model { } }", 1, 11, "", "one } too many"),
     ("batch_size: 3", 1, 1, "batch_size", "belongs at train_config.batch_size"),

@@ -45,7 +45,7 @@ def test_an_owner_may_forbid_every_change():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"levers": ["micro_batch", "image_size", "micro_batch"]}, "levers: micro_batch is there twice"),
+        ({"levers": ["micro_batch", "image_size", "micro_batch"]}, "levers: micro_batch is listed twice"),
         ({"levers": ["optimizer"]}, "levers: must be one of micro_batch, .*got 'optimizer'"),
         ({"levers": "micro_batch"}, "levers: must be a list"),
         ({"levers": None}, "levers: must be a list"),

@@ -1,4 +1,4 @@
-"""The numbers in what allocators and failing operations print: how much was asked for, by whom, and what there was."""
+"""The numbers that allocators and failing operations print: what was requested, by which operation, what was free."""
 
 import math
 import re
@@ -9,14 +9,14 @@ __all__ = ["Numbers", "bytes_of", "is_of_host"]
 
 @dataclass
 class Numbers:
-    """Bytes, and names as they are printed; None where nothing was printed. Filled line by line with `take`."""
+    """Bytes, and names as printed; None where the log has none. Filled line by line with `take`."""
 
     limit: int | None = None
     in_use: int | None = None
     peak: int | None = None
-    pool: int | None = None  # what the allocator has taken from the device
-    available: int | None = None  # what its limit lets it take beyond the pool
-    largest_free: int | None = None  # the largest free chunk that was listed
+    pool: int | None = None  # taken from the device by the allocator
+    available: int | None = None  # may still be taken, by its limit
+    largest_free: int | None = None  # the largest free chunk in the list
     requested: int | None = None
     op: str | None = None
     shape: str | None = None
@@ -26,17 +26,17 @@ class Numbers:
 
     @property
     def free(self) -> int | None:
-        """What lies unused inside the pool, or under the limit where the pool is not known."""
+        """Unused memory in the pool, or below the limit where the pool is not known."""
         size = self.pool or self.limit
         return None if size is None or self.in_use is None else max(0, size - self.in_use)
 
     @property
     def needed(self) -> int | None:
-        """What would have been in use, had the request been granted."""
+        """What the request would have brought the use to."""
         return None if self.in_use is None or self.requested is None else self.in_use + self.requested
 
     def take(self, text: str) -> None:
-        """Later lines count, except that the first operation named is the one that failed."""
+        """Later lines replace earlier ones, except the operation: the first one named is the one that failed."""
         self._take_request(text)
         self._take_statistics(text)
         self._take_place(text)
@@ -61,7 +61,7 @@ class Numbers:
 
     def _take_statistics(self, text: str) -> None:
         for name, value in _STATISTIC.findall(text):
-            if int(value):  # a limit of 0 is none, a largest block of 0 was not counted
+            if int(value):  # 0 means no limit, or a block that was not measured
                 setattr(self, _STATISTICS[name], int(value))
         if match := _POOL.search(text):
             self.pool, self.limit, self.available = int(match[1]), int(match[2]), int(match[3])
@@ -74,16 +74,16 @@ class Numbers:
         if self.device is None and not _TRANSFER.search(text):
             places = _OWN_DEVICE.findall(text) or _DEVICE.findall(text)
             if places:
-                kind, index = places[-1 if "Dst tensor" in text else 0]  # from there to here
+                kind, index = places[-1 if "Dst tensor" in text else 0]  # copies: from the first to the last
                 self.device = f"{kind.upper()}:{index}"
         if self.op is None and (match := _NODE.search(text)):
             self.op = next(group for group in match.groups() if group)
 
 
 def is_of_host(numbers: Numbers) -> bool | None:
-    """Whether it was the host's memory that ran out; None where nothing tells.
+    """Whether the host's memory ran out, not a device's; None where nothing shows it.
 
-    A CPU slot's allocator has a limit and runs out as a GPU does: what it says is about the slot, not about the host.
+    A CPU slot's allocator has a limit like a GPU's, so its messages are about the slot.
     """
     if numbers.allocator is not None:
         return bool(_HOST_ALLOCATOR.fullmatch(numbers.allocator))
@@ -93,7 +93,7 @@ def is_of_host(numbers: Numbers) -> bool | None:
 
 
 def bytes_of(size: str, unit: str) -> int | None:
-    """`74.16` and `MiB` in bytes. The units that TensorFlow prints are binary, however they are spelled."""
+    """`74.16` and `MiB` in bytes. TensorFlow's units are binary, however they are spelled."""
     try:
         return int(float(size) * 2 ** (10 * "bkmgt".index(unit[:1].lower())))
     except (ValueError, OverflowError):
@@ -133,11 +133,9 @@ _POOL = re.compile(
 )
 _FREE_CHUNK = re.compile(r"\bFree\s+at \w+ of size (\d{1,19})")
 _ALLOCATOR = re.compile(r"\bby allocator ([\w.]{1,80})")
-_OWN_DEVICE = re.compile(
-    r"[^\w]_device=\"[^\"]*/(?:device:)?([cg]pu):(\d{1,3})\"", re.I
-)  # of the node, not of its inputs
+_OWN_DEVICE = re.compile(r"[^\w]_device=\"[^\"]*/(?:device:)?([cg]pu):(\d{1,3})\"", re.I)  # the node's, not its inputs'
 _DEVICE = re.compile(r"/(?:device:)?([cg]pu):(\d{1,3})", re.I)
-_TRANSFER = re.compile(r"= _(?:Host)?(?:Recv|Send)\[")  # stands where the tensor is wanted, not where it was made
+_TRANSFER = re.compile(r"= _(?:Host)?(?:Recv|Send)\[")  # these run where the tensor goes to, not where it was made
 _NODE = re.compile(
     r"\{\{node ([^}]{1,300})\}\}|\[\[[Nn]ode:? ([^\s=]{1,300})"
     r"|^\s*Node: '([^']{1,300})'|\[Op:(?!__inference)(\w{1,100})\]"

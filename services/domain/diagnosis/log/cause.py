@@ -1,8 +1,8 @@
-"""What a log tells, line by line: the last thing that may have ended the training, and whether training went on after.
+"""The cause in a log: the last error that may have ended the training, and whether training went on after it.
 
-The last cause counts. What follows from a cause (a cancelled queue, an interrupted sibling, an error while cleaning up)
-does not replace it; but once training went on, the cause was survived, and the next error stands for itself. Several
-processes may write into one log, so a single line of progress after a cause proves nothing yet.
+The last cause counts. Its consequences (a cancelled queue, an interrupted sibling, an error while cleaning up) do not
+replace it. Once training goes on, the cause was survived, and the next error is a new cause. Several processes may
+write into one log, so a single line of progress proves nothing.
 """
 
 import re
@@ -17,9 +17,9 @@ from services.domain.diagnosis.log.scan import Line
 
 __all__ = ["Cause", "LogSummary", "summarised"]
 
-_NEARBY = 12  # lines, within which an operation or a device still belongs to the error above it
-_SAME_DUMP = 5000  # lines, within which numbers still belong to the failure they were printed for
-_GOES_ON, _FAR = 5, 40  # lines of progress, lines after a cause: by then, what follows from it would have been told
+_NEARBY = 12  # lines after an error in which an operation or a device still belongs to it
+_SAME_DUMP = 5000  # lines in which numbers still belong to the failure before them
+_GOES_ON, _FAR = 5, 40  # lines of progress, and lines since the cause: its consequences come earlier
 _MOST_LINES = 6
 _LARGE = 2**30
 
@@ -32,10 +32,10 @@ class Cause:
     marks: int
     lines: list[Line] = field(default_factory=list)
     numbers: Numbers = field(default_factory=Numbers)
-    progress: int = 0  # lines of it since, the last of them at
-    progress_at: int = 0
-    retried: bool = False  # … and the program said that it goes on
-    chained: bool = False  # the next error follows from it
+    progress: int = 0  # lines of progress since
+    progress_at: int = 0  # the newest of them
+    retried: bool = False  # the program said that it retries
+    chained: bool = False  # the next exception is a consequence
 
     @property
     def survived(self) -> bool:
@@ -47,7 +47,7 @@ class Cause:
 
     @property
     def is_clear(self) -> bool:
-        """Memory or disk, and said so."""
+        """Whether it names memory or disk."""
         return bool(self.marks & _MEMORY_OR_DISK)
 
     @property
@@ -59,7 +59,7 @@ class Cause:
         self.progress = 0
         self.retried = False
         if len(self.lines) >= _MOST_LINES:
-            del self.lines[-2]  # the first and the newest are kept
+            del self.lines[-2]  # keep the first and the newest
         self.lines.append(line)
 
 
@@ -68,14 +68,14 @@ class LogSummary:
     cause: Cause | None = None
     devices: DevicesSeen = field(default_factory=DevicesSeen)
     mismatch: Line | None = None
-    pressure: Line | None = None  # much of the host's memory taken, after which nothing is heard of training
+    pressure: Line | None = None  # a large allocation on the host without progress since
     backed_off: list[Line] = field(default_factory=list)
-    least_refused: int | None = None  # of what the device did not have
+    least_refused: int | None = None  # bytes that the device could not give
     most_refused: int | None = None
-    statistics: dict[str, Line] = field(default_factory=dict)  # of the dump: its limit, and what was in use
+    statistics: dict[str, Line] = field(default_factory=dict)  # the dump's limit and use, by name
     _before: Cause | None = None
     _node: Line | None = None
-    _since_pressure: int = 0  # lines of progress
+    _since_pressure: int = 0  # lines of progress since `pressure`
 
     def take(self, line: Line) -> None:
         marks = line.marks
@@ -127,7 +127,7 @@ class LogSummary:
             cause.numbers = numbers
         else:
             cause.add(line)
-        if line.marks & Mark.REQUEST:  # a dump of its own follows
+        if line.marks & Mark.REQUEST:  # its own dump follows
             cause.numbers = Numbers()
         if cause.is_of_device:
             cause.numbers.take(line.text)
@@ -140,7 +140,7 @@ class LogSummary:
             if cause is None or not cause.is_of_device:
                 if cause is not None and cause.is_clear:
                     return
-                self._replace(line._replace(marks=line.marks | Mark.EXHAUSTED))  # the head of the dump is lost
+                self._replace(line._replace(marks=line.marks | Mark.EXHAUSTED))  # the head of the dump is missing
                 cause = self.cause
             if cause is not None:
                 cause.progress = 0
@@ -152,7 +152,7 @@ class LogSummary:
             cause.numbers.take(line.text)
 
     def _take_back(self, line: Line) -> None:
-        """A harmless message that was broken over lines began like a fatal one."""
+        """Drop a cause that was the first half of a harmless message, broken over two lines."""
         now = self.cause
         if now is None or len(now.lines) > 1 or not now.marks & Mark.REQUEST or line.number - now.last > 2:
             return
@@ -189,10 +189,10 @@ def _same_kind(one: int, other: int) -> bool:
 
 
 def _outweighs(new: int, now: Cause) -> bool:
-    """Whether a cause of another kind counts more than the one before it."""
+    """Whether a cause of another kind replaces the one before it."""
     if new & _MEMORY_OR_DISK or now.survived or (now.progress and new & Mark.OWN):
         return True
-    if new & Mark.EXHAUSTED:  # says more than an exception or a kill
+    if new & Mark.EXHAUSTED:  # more specific than an exception or a kill
         return not now.is_clear
     return bool(new & Mark.KILLED and now.marks & Mark.ERROR)
 
@@ -203,7 +203,7 @@ def _amount(text: str) -> int:
 
 
 _KINDS: Final = (_OF_DEVICE, Mark.HOST, Mark.DISK, Mark.KILLED, Mark.STOPPED, Mark.ERROR)
-_NOBODY_KILLED: Final = re.compile(r"oom_kill\W{1,3}0\b|OOMKilled\W{1,4}false")  # what cgroups and docker show
+_NOBODY_KILLED: Final = re.compile(r"oom_kill\W{1,3}0\b|OOMKilled\W{1,4}false")  # as cgroups and Docker print it
 _NO_FAILURE: Final = re.compile(r"freed_by_count|caller indicates|not a failure")
 _STATISTIC: Final = re.compile(r"\b(Limit|InUse):\s*\d")
 _AMOUNT: Final = re.compile(r"\b(\d{1,18}) bytes|Allocation of (\d{1,18})")

@@ -1,4 +1,4 @@
-"""What a log says of the GPUs at the start: how much memory each has, and how much of it was free."""
+"""What a log says about the GPUs: how much memory each has, and how much of it was free."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -19,22 +19,22 @@ class DeviceSeen:
     name: str | None = None
     total: int | None = None
     free: int | None = None  # at the start
-    limit: int | None = None  # what TensorFlow gave itself of it
+    limit: int | None = None  # what TensorFlow set itself
     free_at_end: int | None = None
-    told: dict[int, str] = field(default_factory=dict)  # the lines that this is read from, by their number
+    lines: dict[int, str] = field(default_factory=dict)  # the lines that this comes from, by number
 
     @property
     def line(self) -> int:
-        return max(self.told, default=0)
+        return max(self.lines, default=0)
 
-    def tell(self, number: int, text: str) -> None:
-        if len(self.told) >= _MOST_LINES:
-            del self.told[self.line]
-        self.told[number] = text
+    def add(self, number: int, text: str) -> None:
+        if len(self.lines) >= _MOST_LINES:
+            del self.lines[self.line]
+        self.lines[number] = text
 
 
 class DevicesSeen:
-    """Filled line by line. Several processes may tell of theirs in one log; whose it was is told by the limit."""
+    """Filled line by line. Several processes may report into one log; the allocator's limit tells theirs apart."""
 
     def __init__(self) -> None:
         self._all: list[DeviceSeen] = []
@@ -47,26 +47,26 @@ class DevicesSeen:
                 device = self._new(int(match["index"]))
             device.limit = limit
             device.name = (match["name"] or "").strip() or device.name
-            device.tell(number, text)
+            device.add(number, text)
             return
         if match := _AT_THE_END.search(text):
             device = self._new(_ANY)
             device.free_at_end, device.total = int(match[1]), int(match[2])
-            device.tell(number, text)
+            device.add(number, text)
             return
         if match := _FOUND.search(text):
             device = self._new(int(match[1]))
         else:
             device = self._all[-1] if self._all else DeviceSeen()
             if any(getattr(device, name) not in (None, size) for name, size in _sizes(text)):
-                device = self._new(device.index)  # somebody else's
+                device = self._new(device.index)  # another process's device
         before = replace(device)
         _take(device, number, text)
         if not self._all and device != before:
             self._all.append(device)
 
     def of(self, device: str | None, limit: int | None, until: int) -> DeviceSeen:
-        """What was last said, up to this line, of the device (such as GPU:1) whose allocator has this limit."""
+        """The last report, up to this line, on the device (such as GPU:1) whose allocator has this limit."""
         index = int(device[4:]) if device and device.startswith("GPU:") else None
         for one in reversed(self._all):
             if one.line <= until and (index is None or one.index in (_ANY, index)) and _goes_with(one, limit):
@@ -87,10 +87,10 @@ def _take(device: DeviceSeen, number: int, text: str) -> None:
         device.name = match[1].strip()
     for name, size in _sizes(text):
         setattr(device, name, size)
-        device.tell(number, text)
+        device.add(number, text)
     if match := _REPORTED.search(text):
         device.total = int(match[1])
-        device.tell(number, text)
+        device.add(number, text)
 
 
 def _sizes(text: str) -> list[tuple[str, int | None]]:
@@ -98,7 +98,7 @@ def _sizes(text: str) -> list[tuple[str, int | None]]:
 
 
 def _goes_with(seen: DeviceSeen, limit: int | None) -> bool:
-    """TensorFlow's limit is what it said when it made the device, or what was free but for a reserve."""
+    """Whether the limit matches: it is the one of the device's creation, or the free memory without a reserve."""
     if limit is None:
         return True
     if seen.limit is not None:
@@ -107,7 +107,7 @@ def _goes_with(seen: DeviceSeen, limit: int | None) -> bool:
 
 
 def memory_of_card(name: str) -> int | None:
-    """What a card of this name has; None where the name does not say or is not known."""
+    """The memory of a card by its name; None where the name is unknown and states no size."""
     if match := _IN_NAME.findall(name):
         return int(match[-1]) << 30
     for pattern, size in _CARDS:

@@ -1,4 +1,4 @@
-"""How programs spell what matters in a training's log. The only place that knows their messages."""
+"""The messages of TensorFlow, CUDA and others that matter in a training's log. No other module knows them."""
 
 from typing import Final
 
@@ -6,34 +6,34 @@ __all__ = ["CAUSES", "OVERRULED", "SPELLINGS", "Mark"]
 
 
 class Mark:
-    """What one line says: bits of an int. Not an enum, which would take longer than all the rest of a large log."""
+    """The meanings of a line, as bits of an int. An enum would take more time than the rest of a large log."""
 
     # What may end a training.
-    DEVICE: Final = 1 << 0  # an allocator said no: the device's, or the host's where the line names that one
-    REQUEST: Final = 1 << 1  # the allocator's own words, which do not count where the caller did not mind
-    CONTEXT: Final = 1 << 2  # not even a context could be made on the device
+    DEVICE: Final = 1 << 0  # an allocator refused: the device's, or the host's where the line names it
+    REQUEST: Final = 1 << 1  # the allocator's own message, harmless where the caller can do without
+    CONTEXT: Final = 1 << 2  # no context could be created on the device
     HANDLE: Final = 1 << 3  # cuDNN, cuBLAS or the like could not be set up
-    STARVED: Final = 1 << 4  # … and memory was why
-    EXHAUSTED: Final = 1 << 5  # of memory or of disk, the line does not say
-    ENDED: Final = 1 << 6  # the line itself tells of an end, so nothing it stands before is of the same process
+    STARVED: Final = 1 << 4  # … for lack of memory
+    EXHAUSTED: Final = 1 << 5  # memory or disk: the line does not say which
+    ENDED: Final = 1 << 6  # the line itself reports an end: later lines are of other processes
     HOST: Final = 1 << 7
     DISK: Final = 1 << 8
     KILLED: Final = 1 << 9
     STOPPED: Final = 1 << 10
     ERROR: Final = 1 << 11  # an exception or a crash of any other kind
-    OWN: Final = 1 << 12  # … that no lack of memory brings about
-    # What follows from one of those and is never the cause.
+    OWN: Final = 1 << 12  # … that lack of memory does not cause
+    # Consequences, never the cause.
     AFTERMATH: Final = 1 << 13
-    CHAINED: Final = 1 << 14  # the next exception does
+    CHAINED: Final = 1 << 14  # the next exception is a consequence
     # What looks fatal and is not.
     HARMLESS: Final = 1 << 15
-    BACKED_OFF: Final = 1 << 16  # the device had less than was asked for, and less was asked for
+    BACKED_OFF: Final = 1 << 16  # the device had less than requested, and the allocator asked for less
     PRESSURE: Final = 1 << 17  # a large allocation on the host, or many
     # The training went on.
     PROGRESS: Final = 1 << 18
-    RETRIED: Final = 1 << 19  # … after a failure, and the program says so
+    RETRIED: Final = 1 << 19  # … after a failure, as the program says
     # What surrounds a cause.
-    MISMATCH: Final = 1 << 20  # libraries or drivers that do not go together
+    MISMATCH: Final = 1 << 20  # incompatible libraries or drivers
     SEEN: Final = 1 << 21  # a device and its memory, as seen at the start
     DUMP: Final = 1 << 22  # a number of the allocator's dump
     NODE: Final = 1 << 23  # the operation, device or allocator that an error belongs to
@@ -51,7 +51,7 @@ CAUSES: Final = (
     | Mark.ERROR
 )
 
-# In this order: a line with the mark on the left loses the marks on the right.
+# Applied in this order: a line with the mark on the left loses the marks on the right.
 OVERRULED: Final = (
     (Mark.HARMLESS, CAUSES | Mark.REQUEST | Mark.PROGRESS | Mark.RETRIED),
     (Mark.BACKED_OFF, CAUSES | Mark.REQUEST),
@@ -67,8 +67,8 @@ OVERRULED: Final = (
     (Mark.ERROR, Mark.PROGRESS),
 )
 
-# A line has the mark when one of the words is in it (which is quick to see) and the pattern matches. Both are written
-# as shapes are: lower case, no digits, no semicolons or question marks.
+# A line has the mark where it contains one of the words (a quick test) and matches the pattern. Both are written like
+# shapes: lower case, no digits, no semicolons or question marks.
 SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
     Mark.DEVICE: (
         ("oom when", r"\boom when allocating"),

@@ -1,6 +1,6 @@
-"""What a line of a training's log says, judged by its shape: lower case, without digits and without colour.
+"""The marks of a log line, by its shape: lower case, without digits and colours.
 
-Lines that differ in their numbers only have one shape, so a log of gigabytes has few shapes, and each is judged once.
+Lines that differ only in numbers have the same shape, so a log of gigabytes has few shapes, and each is judged once.
 """
 
 import re
@@ -11,18 +11,18 @@ from services.domain.diagnosis.log.known_messages import OVERRULED, SPELLINGS
 __all__ = ["LONGEST", "Judge", "marks_of", "shape_of"]
 
 _TABLE = bytes.maketrans(bytes(range(65, 91)) + b"\r", bytes(range(97, 123)) + b"\n")
-_LEFT_OUT = b"0123456789;?\0"  # the zeros of UTF-16 too; what is left of the colour codes is nearly always ESC [ m
-_ADDRESS = re.compile(rb" (?:0x)?[0-9a-f]{6,16} of size ")  # in dumps of a hundred thousand chunks
+_LEFT_OUT = b"0123456789;?\0"  # \0: UTF-16; what is left of a colour code is nearly always ESC [ m
+_ADDRESS = re.compile(rb" (?:0x)?[0-9a-f]{6,16} of size ")  # dumps list up to a hundred thousand chunks
 _COLOUR = re.compile(rb"\x1b(?:\[[ -/]*[@-~]|\][^\x07\n]*\x07|[@-Z\\-_])")
-LONGEST = 2048  # bytes of a shape that are judged at once, and that are remembered
+LONGEST = 2048  # bytes of a shape that are judged at once; longer ones are not remembered
 _OVERLAP = 256
 _FEW = 30
-_MOSTLY_NEW = 0.5  # share of lines of a shape never seen before, from which remembering them does not pay
-_MOST_REMEMBERED = 8 * 2**20  # bytes of shapes, and again of tokens
+_MOSTLY_NEW = 0.5  # share of new shapes above which remembering them does not pay
+_MOST_REMEMBERED = 8 * 2**20  # bytes of shapes, and as much of tokens
 
 
 def shape_of(text: bytes) -> bytes:
-    """Of a line or of many lines; a carriage return ends a line here."""
+    """The shape of one line or of many; a carriage return ends a line too."""
     if b" of size " in text:
         text = _ADDRESS.sub(b" of size ", text)
     shape = text.translate(_TABLE, _LEFT_OUT)
@@ -49,11 +49,11 @@ def marks_of(shape: bytes) -> int:
 
 
 class Judge:
-    """`marks_of`, for many lines at once and with a memory, which is bounded."""
+    """`marks_of` for many lines at once, with a bounded cache."""
 
     def __init__(self) -> None:
         self._plain: set[bytes] = set()  # shapes without a mark
-        self.marked: dict[bytes, int] = {}  # shapes of at most LONGEST, to look up
+        self.marked: dict[bytes, int] = {}  # shapes of at most LONGEST bytes
         self._size = 0
         self._tokens = _Tokens()
 
@@ -64,7 +64,7 @@ class Judge:
         return self._learn([shape]) if known is None else known
 
     def marks_of_all(self, shapes: list[bytes]) -> int:
-        """The marks of all these lines together."""
+        """The union of the marks of all these lines."""
         different = set(shapes).difference(self._plain)
         new = different.difference(self.marked)
         found = self._learn(new, remember=len(new) < _MOSTLY_NEW * len(shapes)) if new else 0
@@ -73,7 +73,7 @@ class Judge:
         return found
 
     def _learn(self, new: Collection[bytes], remember: bool = True) -> int:
-        """Shapes without a mark are remembered only where it pays, those with one always."""
+        """Judge new shapes. Those with a mark are always remembered, the others only with `remember`."""
         size = sum(map(len, new)) if remember else 0
         if self._size + size > _MOST_REMEMBERED:
             self._plain.clear()
@@ -99,7 +99,7 @@ class Judge:
 
 
 class _Tokens:
-    """Which lines cannot have a mark, by their words alone: text repeats its words even where it repeats no line."""
+    """Finds lines that cannot have a mark by their words: a text repeats words even where it repeats no line."""
 
     def __init__(self) -> None:
         self._plain: set[bytes] = set()
@@ -149,7 +149,7 @@ def _lines_with(token: bytes, text: bytes) -> Iterator[bytes]:
 
 
 def _keys() -> list[bytes]:
-    """Of each word its longest token; without those that hold another one."""
+    """The longest token of each word, without those that contain another key."""
     keys = {max(word.split(), key=len) for _, words, _ in _RULES for word in words}
     return sorted(key for key in keys if not any(other != key and other in key for other in keys))
 

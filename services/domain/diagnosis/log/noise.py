@@ -1,11 +1,11 @@
-"""What TensorFlow prints at every start and nobody can act on: blocks of lines that a reader may fold away."""
+"""Blocks of lines that TensorFlow prints at every start and that need no action. A log viewer may fold them."""
 
 import re
 from collections.abc import Iterable
 
 __all__ = ["noise_in"]
 
-# Errors are never noise, not even those that usually mean nothing: a log is read to find them.
+# Errors are never noise, even where they usually mean nothing: people read a log to find them.
 _BEGINS = re.compile(
     rb"""
       ^WARNING:tensorflow:From\ .*\ is\ deprecated
@@ -24,14 +24,14 @@ _BEGINS = re.compile(
     re.VERBOSE,
 )
 _GOES_ON = re.compile(rb"^(?:To enable the following instructions:|Instructions for updating:|\s{2,}warnings\.warn\()")
-_LOOKED_AT = 1000  # bytes of a line: a pattern with `.*` in it takes the square of their number
+_LOOKED_AT = 1000  # bytes of a line: patterns with `.*` take quadratic time
 _ADVICE = b"Instructions for updating:"
 
 
 def noise_in(lines: Iterable[bytes]) -> list[tuple[int, int]]:
     """The first and last line of each block, counted from 1; neighbouring blocks are one."""
     found: list[tuple[int, int]] = []
-    is_advice = was_announced = False  # advice is the line behind its announcement, and what is indented below it
+    is_advice = was_announced = False  # advice: the line after its announcement, and indented lines below
     for number, line in enumerate(lines, 1):
         follows = bool(found) and found[-1][1] == number - 1
         is_advice = follows and (was_announced or (is_advice and line.startswith(b"    ")))

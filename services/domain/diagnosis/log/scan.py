@@ -1,4 +1,4 @@
-"""A log of any size, in pieces, to the few lines that say something. Memory stays bounded whatever the log holds."""
+"""Reduces a log of any size to its few lines with a mark, in bounded memory."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from services.domain.diagnosis.log.line_marks import LONGEST, Judge, shape_of
 __all__ = ["Line", "marked_lines"]
 
 _BLOCK = 2**20
-_MOST_ALIKE = 20  # lines of one shape in one piece of the log, beside the last
+_MOST_ALIKE = 20  # lines of one shape in one block, besides the last
 _OVERLAP = 512
 _CHUNK = re.compile(rb" of size (\d{1,19})")
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_])")
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 def marked_lines(chunks: Iterable[bytes]) -> Iterator[Line]:
-    """The lines with a mark, in order. Of very many that are alike, some; of mere progress, one line without a text."""
+    """The lines with a mark, in order. Of many equal ones, some; for a block of progress only, one without text."""
     judge, number, carried = Judge(), 1, b""
     for block in _blocks(chunks):
         data = carried + block
@@ -36,7 +36,7 @@ def marked_lines(chunks: Iterable[bytes]) -> Iterator[Line]:
 
 
 def _blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in blocks of about one size: how a log was handed over must not show in what is read from it."""
+    """The same bytes in blocks of a fixed size, so that the result does not depend on the chunks."""
     held: list[bytes] = []
     size = 0
     for chunk in chunks:
@@ -72,7 +72,7 @@ def _marked(judge: Judge, data: bytes, number: int) -> Iterator[Line]:
 
 
 def _worth_telling(judge: Judge, shapes: list[bytes], pieces: list[tuple[int, bytes]]) -> list[int]:
-    """Where the lines with a mark stand. Of those that are alike the last is among them; of free chunks the largest."""
+    """The indices of the lines to report: of equal ones some and the last, of free chunks the largest."""
     places: dict[bytes, list[int]] = {}
     for at, shape in enumerate(shapes):
         if shape in judge.marked or len(shape) > LONGEST:
