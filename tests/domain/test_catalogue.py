@@ -104,7 +104,7 @@ def test_a_small_dataset_is_trained_for_fewer_steps():
 
 
 @given(st.sampled_from(MODELS), st.integers(1, 256))
-def test_a_batch_alone_brings_learning_rate_and_steps_along(model, batch):
+def test_a_batch_size_alone_adapts_learning_rate_and_steps(model, batch):
     config = build_config(model, 3, batch_size=batch)
     assert peak_learning_rate(config) == pytest.approx(model.learning_rate * batch / model.batch_size, rel=1e-4)
     assert config.train_config.num_steps * batch == pytest.approx(model.images_seen, rel=0.01)
@@ -148,7 +148,7 @@ def test_an_illegal_size_is_refused_with_the_nearest_legal_one():
         build_config(catalogue.get("efficientdet_d0"), 3, image_size=(600, 500))
 
 
-def test_an_oblong_size_is_written_as_it_is():
+def test_an_oblong_size_is_kept():
     for name, size in (("efficientdet_d0", (384, 640)), ("mask_rcnn_resnet50", (480, 640))):
         config = build_config(catalogue.get(name), 3, image_size=size)
         check(config)

@@ -44,7 +44,7 @@ def test_a_spec_may_leave_out_whatever_has_a_default() -> None:
     assert spec == AttemptSpec(job_dir="/jobs/1", architecture="x", device=Device(memory_limit_mb=1500))
 
 
-def test_a_reader_of_what_another_version_wrote_passes_over_the_fields_that_it_does_not_know() -> None:
+def test_unknown_fields_of_another_version_are_passed_over() -> None:
     passed_over: list[str] = []
     text = changed(colour="red", device={"kind": "cpu", "cores": 2, "memory_limit_mb": 5})
     spec = AttemptSpec.from_json(text, passed_over)
@@ -118,13 +118,13 @@ def test_an_outcome_names_the_field_of_a_wrong_metric() -> None:
         Outcome.from_json(text)
 
 
-def test_whole_numbers_are_floats_where_floats_are_meant() -> None:
+def test_whole_numbers_are_accepted_as_floats() -> None:
     seconds = AttemptSpec.from_json(changed(checkpoint_every_s=60)).checkpoint_every_s
     assert (seconds, type(seconds)) == (60.0, float)
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity"])
-def test_numbers_that_are_none_do_not_pass_the_limits_in_silence(text: str) -> None:
+def test_nan_and_infinity_do_not_pass_the_limits(text: str) -> None:
     broken = changed().replace('"micro_batch": 2', f'"micro_batch": {text}')
     with pytest.raises(ContractError, match="micro_batch"):
         AttemptSpec.from_json(broken)

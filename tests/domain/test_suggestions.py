@@ -9,7 +9,7 @@ from services.domain.suggestions import LONGEST, close_names, shortened
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_slip_finds_the_name_that_was_meant() -> None:
+def test_a_misspelt_name_finds_the_right_one() -> None:
     known = ["traffic_light", "traffic_cone", "person", "bicycle"]
     assert close_names("trafic_cone", known) == ["traffic_cone"]
     assert close_names("traffic_ligth", known, most=2) == ["traffic_light", "traffic_cone"]
@@ -30,7 +30,7 @@ def test_the_name_that_was_meant_is_found_among_many() -> None:
         ("ab" * (LONGEST // 2), ["ba" * (LONGEST // 2)] * 10_000),
     ],
 )
-def test_what_is_compared_is_short_and_little(name: str, known: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_short_names_are_compared(name: str, known: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[str, str]] = []
 
     def count(word: str, possibilities: Iterable[str], n: int, cutoff: float) -> list[str]:
@@ -44,7 +44,7 @@ def test_what_is_compared_is_short_and_little(name: str, known: list[str], monke
 
 
 def test_names_are_compared_nowhere_else() -> None:
-    """difflib on strings of a sender's choosing takes minutes."""
+    """difflib takes minutes on strings that a sender may choose."""
     folders = ("api", "services", "worker", "launcher")
     files = [file for folder in folders for file in (ROOT / folder).rglob("*.py") if "difflib" in file.read_text()]
     assert [str(file.relative_to(ROOT)) for file in files] == ["services/domain/suggestions.py"]

@@ -39,14 +39,14 @@ def test_a_file_is_the_one_tensorflow_writes(tmp_path: Path) -> None:
 
 
 @given(payloads=st.lists(st.binary(max_size=300), max_size=8))
-def test_what_is_written_is_read_and_counted(tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes]) -> None:
+def test_written_records_are_read_and_counted(tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("records") / "some.tfrecord"
     written = tfrecord.write(path, payloads)
     assert list(tfrecord.read(path)) == payloads
     assert written == tfrecord.scan(path, allow_empty=True) == RecordFile(len(payloads), path.stat().st_size)
 
 
-def test_every_truncation_is_noticed_and_located(records: Path) -> None:
+def test_every_truncation_is_found_and_located(records: Path) -> None:
     whole = records.read_bytes()
     starts = [0, 21, 37, 1053]  # of the four frames
     for length in range(1, len(whole)):

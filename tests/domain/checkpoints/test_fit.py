@@ -1,4 +1,4 @@
-"""A checkpoint of another model is found out without TensorFlow, and a damaged or hostile index does no harm."""
+"""A checkpoint of another model is detected without TensorFlow; a damaged or hostile index is refused."""
 
 import contextlib
 import random
@@ -30,7 +30,7 @@ def test_a_checkpoint_fits_its_own_model_and_no_other_network(name: str) -> None
         assert same == (shapes_of(other) == shapes), other.name
 
 
-def test_why_it_does_not_fit_is_said() -> None:
+def test_a_misfit_states_its_reason() -> None:
     assert misfit(shapes_of(catalogue.get("efficientdet_d1")), D0) == "it is a checkpoint of efficientdet_d1"
     assert "not a detection checkpoint" in (misfit({"step": (), "save/w": (3, 3)}, D0) or "")
     shapes = shapes_of(D0)
@@ -42,7 +42,7 @@ def test_more_variables_than_needed_do_no_harm() -> None:
     assert misfit({**shapes_of(D0), "model/_feature_extractor/more": (5,)}, D0) is None
 
 
-def test_what_is_damaged_or_hostile_is_refused_and_never_crashes(tmp_path: Path) -> None:
+def test_a_damaged_or_hostile_index_is_refused_and_never_crashes(tmp_path: Path) -> None:
     path = tmp_path / "ckpt-1.index"
     write_index(path, shapes_of(D0))
     whole = path.read_bytes()

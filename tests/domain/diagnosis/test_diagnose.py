@@ -1,4 +1,4 @@
-"""Why a training ended: from logs alone, and with what was measured beside them."""
+"""Why a training ended: from logs alone, and with measurements."""
 
 import signal
 from dataclasses import replace
@@ -31,12 +31,12 @@ def test_every_log_is_labelled_and_every_diagnosis_that_a_log_can_show_is_there(
 
 
 @pytest.mark.parametrize("labelled", LABELLED, ids=lambda one: one.file)
-def test_no_log_makes_a_failure_of_a_success(labelled: Labelled) -> None:
+def test_no_log_turns_a_success_into_a_failure(labelled: Labelled) -> None:
     assert diagnose(Case(0, [labelled.log])).diagnosis is None
 
 
 @pytest.mark.parametrize("labelled", [one for one in LABELLED if one.diagnosis not in ("none", "bug", "unknown_kill")])
-def test_what_it_relied_on_is_shown(labelled: Labelled) -> None:
+def test_a_finding_shows_its_evidence(labelled: Labelled) -> None:
     assert diagnose(Case(labelled.exit, [labelled.log])).evidence
 
 
@@ -58,7 +58,7 @@ def test_shells_and_python_spell_signals_differently(status: int, number: int | 
     assert signal_of(status) == number
 
 
-def test_how_it_ended_is_named() -> None:
+def test_the_kind_of_end_is_named() -> None:
     assert how_it_ended(137) == how_it_ended(-9) == "by SIGKILL"
     assert how_it_ended(3) == "with exit status 3"
     assert how_it_ended(-64) == "by SIGRTMAX"
@@ -73,7 +73,7 @@ def test_without_an_exit_status_a_failure_that_was_not_survived_still_counts() -
 
 
 @pytest.mark.parametrize(("status", "diagnosis"), [(20, "too_large"), (21, "host"), (22, "disk"), (10, "interrupted")])
-def test_where_the_log_says_nothing_the_trainers_own_status_does(status: int, diagnosis: str) -> None:
+def test_without_a_hint_in_the_log_the_exit_status_decides(status: int, diagnosis: str) -> None:
     assert diagnose(Case(status, [b"step 1\n"])).diagnosis == diagnosis
 
 
@@ -89,7 +89,7 @@ def reported(in_use: int, requested: int, limit: int = 10 * GB) -> Outcome:
     return Outcome(Reason.DEVICE_MEMORY, "ran out", allocator=stats)
 
 
-def test_a_neighbour_is_whoever_holds_what_was_missing() -> None:
+def test_a_neighbour_is_a_process_that_holds_the_missing_memory() -> None:
     outcome = reported(in_use=2 * GB, requested=100 * MB)
     case = Case(20, outcome=outcome, limit=10 * GB, free_at_claim=10 * GB, held_by_others=8 * GB)
     found = diagnose(case)
@@ -108,7 +108,7 @@ def test_others_on_the_device_do_not_explain_a_bug() -> None:
     assert diagnose(Case(1, log, held_by_others=8 * GB, free_at_claim=10 * GB)).diagnosis is Diagnosis.BUG
 
 
-def test_free_memory_that_cannot_be_used_is_in_pieces() -> None:
+def test_free_memory_that_cannot_be_used_is_fragmented() -> None:
     assert diagnose(Case(20, outcome=reported(7 * GB, 1 * GB))).diagnosis is Diagnosis.FRAGMENTATION
     assert diagnose(Case(20, outcome=reported(int(9.8 * GB), 150 * MB))).diagnosis is Diagnosis.TOO_LARGE
     assert diagnose(Case(20, outcome=reported(7 * GB, 4 * GB))).diagnosis is Diagnosis.TOO_LARGE
@@ -119,7 +119,7 @@ def steps(first: int, per_step: float, count: int = 100) -> list[Sample]:
     return [Sample(step, int(first + per_step * step) + noise[step % 5] * MB) for step in range(count)]
 
 
-def test_a_leak_is_growth_from_step_to_step_and_its_slope_is_told() -> None:
+def test_a_leak_is_growth_from_step_to_step_and_states_its_slope() -> None:
     found = diagnose(Case(20, RAN_OUT, reported(int(9.9 * GB), 500 * MB), steps(4 * GB, 50 * MB, 110)))
     assert found.diagnosis is Diagnosis.LEAK
     assert found.growth is not None
@@ -132,7 +132,7 @@ def test_a_late_failure_without_growth_is_one_larger_batch() -> None:
     assert found.diagnosis is Diagnosis.SPIKE
 
 
-def test_an_early_failure_is_neither() -> None:
+def test_an_early_failure_is_neither_leak_nor_spike() -> None:
     found = diagnose(Case(20, RAN_OUT, reported(int(9.9 * GB), 500 * MB), steps(4 * GB, 0, count=12)))
     assert found.diagnosis is Diagnosis.TOO_LARGE
 
@@ -184,7 +184,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("diagnosis", "status", "line"), SPELLINGS)
-def test_others_say_it_in_their_own_words(diagnosis: str, status: int, line: str) -> None:
+def test_messages_of_other_programs_are_known(diagnosis: str, status: int, line: str) -> None:
     assert diagnose(Case(status, [f"{STEPS}{line}\n".encode()])).diagnosis == diagnosis
 
 
@@ -195,8 +195,8 @@ def test_a_kill_while_the_shuffle_buffer_fills_is_the_hosts_memory_and_one_after
     assert diagnose(Case(137, trained)).diagnosis is Diagnosis.UNKNOWN_KILL
 
 
-def test_what_an_asynchronous_pool_once_had_is_its_own() -> None:
-    """Its allocator's peak, of which CUDA's pool has given nothing back, is not somebody else's."""
+def test_the_peak_of_an_asynchronous_pool_is_the_jobs_own_memory() -> None:
+    """CUDA's pool returns nothing to the device, so memory up to the peak is not a neighbour's."""
     log = (
         "gpu_async_0 cuMemAllocAsync failed to allocate 696254464 bytes: CUDA error: out of memory\n"
         " Reported by CUDA: Free memory/Total memory: 216072192/4235001856\n"
@@ -207,7 +207,7 @@ def test_what_an_asynchronous_pool_once_had_is_its_own() -> None:
     assert diagnose(Case(1, [log.format(peak=2537565100).encode()])).diagnosis is Diagnosis.NEIGHBOUR
 
 
-def test_what_a_slots_limit_allows_and_the_host_does_not_have_is_the_hosts_memory() -> None:
+def test_a_request_within_the_slots_limit_that_fails_is_the_hosts_memory() -> None:
     log = (
         "Allocator (bfc_cpu_allocator_for_gpu) ran out of memory trying to allocate 64.00MiB (rounded to 67108864)\n"
         "Total bytes in pool: {pool} memory_limit_: 3145728000 available bytes: {available}\n"
@@ -221,7 +221,7 @@ def test_what_a_slots_limit_allows_and_the_host_does_not_have_is_the_hosts_memor
     assert diagnose(replace(case, log=[full.encode()])).diagnosis is not Diagnosis.HOST
 
 
-def test_what_the_trainer_calls_the_device_may_have_been_the_host() -> None:
+def test_a_reported_device_failure_may_be_the_hosts_memory() -> None:
     log = [b"OOM when allocating tensor with shape[8] on /device:CPU:0 by allocator mklcpu\n"]
     outcome = Outcome(Reason.DEVICE_MEMORY, "ran out")
     assert diagnose(Case(20, log, outcome)).diagnosis is Diagnosis.HOST
@@ -229,7 +229,7 @@ def test_what_the_trainer_calls_the_device_may_have_been_the_host() -> None:
     assert diagnose(slot).diagnosis is Diagnosis.TOO_LARGE
 
 
-def test_what_was_survived_is_no_evidence_for_what_the_trainer_says() -> None:
+def test_a_survived_error_is_no_evidence_for_the_reported_reason() -> None:
     log = [(LOGS / "oom-survived-then-key.log").read_bytes()]
     found = diagnose(Case(22, log, Outcome(Reason.DISK_FULL, "the disk is full")))
     assert (found.diagnosis, found.evidence) == (Diagnosis.DISK, ())
@@ -251,7 +251,7 @@ def test_the_device_may_stand_on_the_next_line() -> None:
     assert diagnose(Case(1, [log])).diagnosis is Diagnosis.HOST
 
 
-def test_two_jobs_in_one_log_are_told_apart_by_the_allocators_limit() -> None:
+def test_the_allocators_limit_separates_two_jobs_in_one_log() -> None:
     other = (
         b"Found device 0 with properties:\nname: Quadro P5000 major: 6\ntotalMemory: 16.00GiB freeMemory: 15.84GiB\n"
         b"Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 15358 MB memory)\n"
@@ -267,5 +267,5 @@ def test_two_jobs_in_one_log_are_told_apart_by_the_allocators_limit() -> None:
     assert diagnose(Case(1, [log])).diagnosis is Diagnosis.NEIGHBOUR
 
 
-def test_what_the_trainer_reported_is_told_in_words() -> None:
+def test_the_trainers_reason_is_part_of_the_message() -> None:
     assert diagnose(Case(23, reason=Reason.NAN_LOSS)).why == "the trainer reported: nan loss"

@@ -50,7 +50,7 @@ def test_innocuous_lines_in_between(labelled: Labelled, data: st.DataObject) -> 
 
 
 @given(logs, st.integers(0, 300), st.integers(0, 300))
-def test_whatever_stands_before_and_after(labelled: Labelled, before: int, after: int) -> None:
+def test_harmless_text_before_and_after(labelled: Labelled, before: int, after: int) -> None:
     padding = [NOISE[index % len(NOISE)] for index in range(max(before, after))]
     log = b"\n".join([*padding[:before], labelled.log, *padding[:after]])
     assert answer(labelled, log) == labelled.diagnosis
@@ -83,7 +83,7 @@ def test_utf_16_as_windows_redirects_it(labelled: Labelled) -> None:
 
 @given(logs, st.data())
 def test_a_cut_that_leaves_all_the_evidence(labelled: Labelled, data: st.DataObject) -> None:
-    """From either side. What stands around the lines that it names may go, but for what the numbers were read from."""
+    """Lines on either side of the evidence may be cut, except those with the numbers."""
     found = diagnose(Case(labelled.exit, [labelled.log]))
     if not found.evidence or found.figures():
         return
@@ -94,7 +94,7 @@ def test_a_cut_that_leaves_all_the_evidence(labelled: Labelled, data: st.DataObj
 
 
 @given(st.lists(st.one_of(st.binary(max_size=200), noise, logs.map(lambda one: one.log[:300]))), st.integers(-70, 300))
-def test_nothing_makes_it_fail(parts: list[bytes], status: int) -> None:
+def test_no_input_raises(parts: list[bytes], status: int) -> None:
     found = diagnose(Case(status, parts))
     assert found.why
     assert (found.diagnosis is None) == (status == 0)
@@ -112,7 +112,7 @@ def test_very_long_lines(labelled: Labelled, length: int) -> None:
     assert answer(labelled, log) == labelled.diagnosis
 
 
-def test_the_time_it_takes_grows_with_the_log_and_not_faster() -> None:
+def test_the_time_grows_linearly_with_the_log() -> None:
     def seconds(lines: int) -> float:
         log = b"".join(
             b"OOM over exceeded killed error: memory %d Free at 7f of size %d\n" % (i, i) for i in range(lines)

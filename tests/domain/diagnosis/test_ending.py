@@ -1,4 +1,4 @@
-"""How an end is read, for every reason and exit status."""
+"""How an attempt ended, for every reason and exit status."""
 
 import signal
 
@@ -14,7 +14,7 @@ LOGS = ["", "OOM when allocating tensor", "std::bad_alloc", "No space left on de
 
 @pytest.mark.parametrize("exit_status", STATUSES)
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome and str(outcome.reason))
-def test_whatever_is_left_has_one_reading_and_success_takes_both_witnesses(
+def test_every_end_has_one_diagnosis_and_success_needs_outcome_and_status(
     exit_status: int | None, outcome: Outcome | None
 ) -> None:
     for log in LOGS:
@@ -26,22 +26,20 @@ def test_whatever_is_left_has_one_reading_and_success_takes_both_witnesses(
 
 @pytest.mark.parametrize("reason", set(Reason) - {Reason.COMPLETED})
 @pytest.mark.parametrize("exit_status", [None, -signal.SIGKILL, -signal.SIGSEGV, 1])
-def test_a_failure_that_the_trainer_wrote_down_is_believed_however_it_left(
-    reason: Reason, exit_status: int | None
-) -> None:
+def test_a_reported_failure_is_believed_with_any_exit_status(reason: Reason, exit_status: int | None) -> None:
     ending = read_ending(exit_status, Outcome(reason=reason, message="as written"))
     assert (ending.reason, ending.message) == (reason, "as written")
 
 
 @pytest.mark.parametrize("exit_status", [None, -signal.SIGKILL, 1, 20])
-def test_a_success_that_only_the_trainer_tells_of_is_none(exit_status: int | None) -> None:
+def test_a_reported_success_with_another_exit_status_is_no_success(exit_status: int | None) -> None:
     ending = read_ending(exit_status, Outcome(reason=Reason.COMPLETED, message="done"))
     assert ending.diagnosis is not Diagnosis.COMPLETED
 
 
 @pytest.mark.parametrize("exit_status", STATUSES)
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome and str(outcome.reason))
-def test_what_was_left_whole_stands_for_a_status_that_nobody_saw_and_for_no_other(
+def test_complete_files_replace_a_lost_exit_status_and_no_other(
     exit_status: int | None, outcome: Outcome | None
 ) -> None:
     ending = read_ending(exit_status, outcome, is_whole=True)
@@ -70,7 +68,7 @@ def test_an_outcome_of_failure_with_an_exit_status_of_0_is_a_bug_that_names_both
         (Reason.BAD_DATASET, Diagnosis.BUG),
     ],
 )
-def test_without_an_outcome_the_exit_status_tells(reason: Reason, diagnosis: Diagnosis) -> None:
+def test_without_an_outcome_the_exit_status_decides(reason: Reason, diagnosis: Diagnosis) -> None:
     ending = read_ending(EXIT_CODES[reason], None)
     assert (ending.diagnosis, ending.reason) == (diagnosis, reason)
 

@@ -51,7 +51,7 @@ def test_memory_that_stays_or_shrinks_is_no_leak(noise: float) -> None:
     assert not is_clear(series(-1.0 * MB, noise=noise, count=500))
 
 
-def test_growth_of_less_than_a_fiftieth_is_not_worth_saying() -> None:
+def test_growth_by_less_than_two_percent_is_not_clear() -> None:
     assert not is_clear(series(0.05 * MB))
     assert is_clear(series(0.1 * MB))
 
@@ -71,7 +71,7 @@ def test_a_long_series_costs_no_more() -> None:
     assert clear_growth(series(MB, count=50_000)).steps > 44_000
 
 
-def test_it_is_told_in_words() -> None:
+def test_growth_is_described_in_a_sentence() -> None:
     found = clear_growth(series(3 * MB, count=1000))
     said = in_words("device memory", found)
     assert said.startswith("device memory grew by 3 MB a step over 89")

@@ -1,4 +1,4 @@
-"""What is done about an end: for every diagnosis, past and wish to stop one remedy, and each comes to an end."""
+"""The remedy for every diagnosis, history and request to stop; no job is retried without end."""
 
 import dataclasses
 import itertools
@@ -28,7 +28,7 @@ def after(*diagnoses: Diagnosis, scene: Scene | None = None, stop: Stop | None =
 
 @pytest.mark.parametrize(("diagnosis", "stop"), itertools.product(Diagnosis, [None, *Stop]))
 @pytest.mark.parametrize("scene", [Scene(), Scene(input=SIZES, neighbours="somebody", growth="it grew")])
-def test_whatever_the_end_there_is_a_remedy_with_words(diagnosis: Diagnosis, stop: Stop | None, scene: Scene) -> None:
+def test_every_end_has_a_remedy_with_a_text(diagnosis: Diagnosis, stop: Stop | None, scene: Scene) -> None:
     for earlier in PASTS:
         remedy = after(*earlier, diagnosis, scene=scene, stop=stop)
         assert remedy.said
@@ -46,10 +46,10 @@ def test_whatever_the_end_there_is_a_remedy_with_words(diagnosis: Diagnosis, sto
     st.booleans(),
     st.booleans(),
 )
-def test_whatever_comes_a_job_that_gets_nowhere_comes_to_an_end(
+def test_a_job_without_progress_ends_after_any_failures(
     coming: list[Diagnosis], is_gpu: bool, trained: bool, seen: bool
 ) -> None:
-    """The remedies' own bounds. TOO_LARGE ends in the planner's."""
+    """The bounds of the remedies. TOO_LARGE is bounded by the planner."""
     tried: list[Tried] = []
     adjustments, sizes = NONE, SIZES
     for diagnosis in itertools.islice(itertools.cycle(coming), 1000):
@@ -61,7 +61,7 @@ def test_whatever_comes_a_job_that_gets_nowhere_comes_to_an_end(
     pytest.fail(f"{len(tried)} attempts, and it goes on")
 
 
-def test_a_wish_to_stop_does_not_undo_success_nor_what_cannot_be_helped() -> None:
+def test_a_request_to_stop_changes_neither_success_nor_failure() -> None:
     for stop in Stop:
         assert after(Diagnosis.COMPLETED, stop=stop).next is Next.SUCCEED
     assert after(Diagnosis.BUG, stop=Stop.PAUSE).next is Next.FAIL
@@ -74,7 +74,7 @@ def test_a_job_that_is_paused_keeps_the_remedy_for_its_next_attempt() -> None:
 
 
 @pytest.mark.parametrize("diagnosis", ONCE)
-def test_what_helps_once_is_tried_once(diagnosis: Diagnosis) -> None:
+def test_a_remedy_that_helps_at_most_once_is_tried_once(diagnosis: Diagnosis) -> None:
     assert after(diagnosis).next is Next.AGAIN
     assert after(Diagnosis.TOO_LARGE, diagnosis).next is Next.AGAIN
     failed = after(diagnosis, Diagnosis.INTERRUPTED, diagnosis)
@@ -95,7 +95,7 @@ def test_a_kill_counts_only_where_nothing_new_was_saved() -> None:
     )
 
 
-def test_a_kill_with_its_supervisor_is_no_word_about_the_job_but_has_a_bound() -> None:
+def test_kills_together_with_the_supervisor_have_their_own_bound() -> None:
     lost = dataclasses.replace(KILL, seen=False)
     assert attempts_used([lost] * 4) == 0
     assert remedy_for([lost] * 4, Scene(), 1).next is Next.AGAIN
@@ -125,10 +125,10 @@ def test_a_bug_is_never_tried_again() -> None:
     assert after(Diagnosis.BUG).next is Next.FAIL
 
 
-# Who pays
+# What counts against the policy
 
 
-def test_what_others_did_is_not_held_against_the_job() -> None:
+def test_failures_that_others_cause_do_not_count_against_the_job() -> None:
     others = [Diagnosis.NEIGHBOUR, Diagnosis.DISK, Diagnosis.INTERRUPTED]
     tried = [Tried(diagnosis, saved=diagnosis in others) for diagnosis in [*others, Diagnosis.UNKNOWN_KILL, *others]]
     assert attempts_used(tried) == 1
@@ -151,7 +151,7 @@ def test_the_wait_for_a_neighbour_grows_to_ten_minutes_and_starts_again_after_a_
     assert waits_s([*tried[:2], Tried(Diagnosis.UNKNOWN_KILL), tried[0]]) == [30]
 
 
-def test_nobody_waits_for_ever() -> None:
+def test_no_job_waits_for_ever() -> None:
     for diagnosis in (Diagnosis.NEIGHBOUR, Diagnosis.DISK):
         tried = [Tried(diagnosis) for _ in range(50)]
         assert remedy_for(tried[:49], Scene(), 1).next is Next.HOLD
@@ -162,7 +162,7 @@ def test_nobody_waits_for_ever() -> None:
         )
 
 
-def test_it_is_said_for_whom_a_job_waits() -> None:
+def test_a_waiting_job_names_the_neighbours() -> None:
     remedy = after(
         Diagnosis.NEIGHBOUR, scene=Scene("it ran out", neighbours="python (process 7) holds 9216 MB of GPU 0")
     )
@@ -180,7 +180,7 @@ def test_a_full_disk_names_its_host_and_what_to_do() -> None:
 # Fragmentation
 
 
-def test_fragments_are_met_with_the_other_allocator_once_and_then_are_a_lack_of_memory() -> None:
+def test_fragmentation_leads_to_the_other_allocator_and_then_to_a_smaller_plan() -> None:
     first = after(Diagnosis.FRAGMENTATION, is_gpu=True)
     assert first.next is Next.AGAIN
     assert first.adjustments == Adjustments(async_allocator=True)
@@ -212,7 +212,7 @@ def test_a_leak_that_comes_back_fails_with_its_slope() -> None:
     assert failed.reason == "it ran out (for the second time): device memory grew by 3.0 MB a step over 500 steps"
 
 
-def test_a_spike_is_bounded_and_then_is_a_lack_of_memory() -> None:
+def test_a_spike_leads_to_fewer_boxes_and_then_to_a_smaller_plan() -> None:
     first = after(Diagnosis.SPIKE, scene=Scene(input=SIZES))
     assert (first.next, first.adjustments) == (Next.AGAIN, Adjustments(max_number_of_boxes=50))
     [change] = first.changes
@@ -237,7 +237,7 @@ def test_few_boxes_are_not_made_fewer() -> None:
 
 
 def shrunk(sizes: InputSizes) -> Sequence[tuple[int, int, int, int]]:
-    """The pipelines of a job whose host runs out again and again."""
+    """The input pipelines of a job on a host that runs out again and again."""
     found, adjustments = [], NONE
     while True:
         remedy = after(Diagnosis.HOST, scene=Scene(input=sizes), adjustments=adjustments)
@@ -255,7 +255,7 @@ def test_the_input_pipeline_shrinks_to_its_floor_in_three_steps_from_the_largest
 
 
 @given(st.builds(InputSizes, *[st.integers(1, 10_000)] * 5, st.none() | st.integers(1, 1000)))
-def test_each_shrinking_is_smaller_in_something_larger_in_nothing_and_there_are_few(sizes: InputSizes) -> None:
+def test_each_step_shrinks_something_enlarges_nothing_and_there_are_few(sizes: InputSizes) -> None:
     found = list(shrunk(sizes))
     first = (sizes.shuffle_buffer_size, sizes.num_readers, sizes.num_parallel_batches, sizes.num_prefetch_batches)
     for before, now in itertools.pairwise([first, *found]):
@@ -265,7 +265,7 @@ def test_each_shrinking_is_smaller_in_something_larger_in_nothing_and_there_are_
     assert len(found) <= 8
 
 
-def test_a_pipeline_at_its_floor_fails_with_what_was_needed() -> None:
+def test_a_pipeline_at_its_floor_fails_and_names_the_memory_used() -> None:
     small = dataclasses.replace(
         SIZES, shuffle_buffer_size=4, num_readers=1, num_parallel_batches=1, num_prefetch_batches=1
     )
@@ -284,7 +284,7 @@ def test_bounds_hold_on_another_host_and_never_enlarge() -> None:
     assert bounded(SIZES, NONE) == SIZES
 
 
-def test_adjustments_survive_json_and_say_nothing_where_there_is_nothing() -> None:
+def test_adjustments_survive_json_and_leave_out_defaults() -> None:
     assert NONE.to_dict() == {}
     assert Adjustments.from_dict(None) == NONE
     some = Adjustments(async_allocator=True, shuffle_buffer_size=3)

@@ -1,4 +1,4 @@
-"""What a user had lately, and what the limits make of it."""
+"""Recent device time, and the limits of a user."""
 
 import datetime
 
@@ -21,19 +21,19 @@ def test_a_span_is_cut_at_midnight() -> None:
     assert by_day(hours_ago(40), NOON) == {TODAY - 2: 4 * HOUR, TODAY - 1: 24 * HOUR, TODAY: 12 * HOUR}
 
 
-def test_an_empty_span_and_a_clock_that_went_back_are_nothing() -> None:
+def test_an_empty_or_negative_span_has_no_seconds() -> None:
     assert by_day(NOON, NOON) == {}
     assert by_day(NOON, hours_ago(1)) == {}
 
 
-def test_what_was_used_counts_half_a_day_after_its_day() -> None:
+def test_device_time_counts_half_one_day_after_its_day() -> None:
     midnight = NOON.replace(hour=0)
     assert lately({TODAY: 100.0}, [], NOON) == 100.0
     assert lately({TODAY - 1: 100.0}, [], midnight) == pytest.approx(100.0)  # no step at midnight
     assert lately({TODAY - 2: 100.0}, [], midnight) == pytest.approx(50.0)
 
 
-def test_what_has_started_counts_as_an_hour_until_it_is_more() -> None:
+def test_a_running_job_counts_as_at_least_an_hour() -> None:
     assert lately({}, [NOON], NOON) == STARTED_S
     assert lately({}, [hours_ago(0.5)], NOON) == STARTED_S
     assert lately({}, [hours_ago(3)], NOON) == 3 * HOUR
@@ -46,7 +46,7 @@ def test_a_week_is_seven_days_with_today_and_counts_what_runs() -> None:
     assert in_week(used, [hours_ago(1)], NOON) == 110.0 + HOUR
 
 
-def test_a_user_s_own_limit_goes_before_the_default() -> None:
+def test_a_users_own_limit_overrides_the_default() -> None:
     defaults = Limits(10, 2, 50.0)
     assert Limits().over(defaults) == defaults
     assert Limits(max_running=0).over(defaults) == Limits(10, 0, 50.0)
@@ -69,5 +69,5 @@ def test_a_user_s_own_limit_goes_before_the_default() -> None:
         ),
     ],
 )
-def test_a_limit_that_is_reached_says_so(limits: Limits, running: int, week_s: float, says: str | None) -> None:
+def test_a_reached_limit_is_the_reason(limits: Limits, running: int, week_s: float, says: str | None) -> None:
     assert hold("anna", limits, running, week_s) == says

@@ -1,4 +1,4 @@
-"""Every state and every verb: what follows is in one table, and nothing else is possible."""
+"""Every state with every verb: the table has all transitions, and no others are possible."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.jobs.states import ACTIVE, FINAL, TRANSITIONS, State, Verb, WrongState, advance
 
-# Written out again by hand: the table is the promise, so a change of it must be made twice.
+# Written by hand a second time: the table is a promise, so a change must be made twice.
 PROMISED = {
     State.QUEUED: {"claim": "running", "fail": "failed", "cancel": "cancelled", "pause": "paused"},
     State.RUNNING: {

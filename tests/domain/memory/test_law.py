@@ -1,4 +1,4 @@
-"""The memory law: it grows with what grows, believes what was measured, and says how sure it is."""
+"""The memory law: it grows with the plan, follows measurements and gives an interval."""
 
 import dataclasses
 import operator
@@ -60,21 +60,21 @@ def laws(draw, model="faster_rcnn_resnet50_fpn"):
 
 
 def times(plan, factor, **changes):
-    """`plan` with the micro-batch (and batch) so many times larger."""
+    """`plan` with micro-batch and batch multiplied by `factor`."""
     return dataclasses.replace(
         plan, batch_size=plan.batch_size * factor, micro_batch=plan.micro_batch * factor, **changes
     )
 
 
 def alone(micro_batch, side=256, model="efficientdet_d0", accumulation=1):
-    """A plan of so many images at once."""
+    """A plan with this micro-batch."""
     return dataclasses.replace(
         D0, model=model, batch_size=micro_batch * accumulation, micro_batch=micro_batch, image_size=(side, side)
     )
 
 
 def needs(plan, *factors):
-    """Bytes: training's parts by the prior, each times its factor."""
+    """Bytes: the prior's parts of training, each times its factor."""
     return sum(map(operator.mul, prior.need(plan).training, factors))
 
 
@@ -82,7 +82,7 @@ FACTORS = st.tuples(*[st.floats(0.85, 1.15)] * 4).map(lambda drawn: (drawn[0], 1
 SHAPES = [
     alone(micro, side, accumulation=pieces) for side in (256, 384, 512) for micro in (1, 2, 4) for pieces in (1, 2)
 ]
-COMMON = st.floats(0.7, 1.8)  # what this device needs more or less of everything
+COMMON = st.floats(0.7, 1.8)  # how much more or less this device needs overall
 
 
 def figures(prediction: Prediction):
@@ -97,7 +97,7 @@ def test_more_images_at_once_never_need_less(plan, factor):
 
 @settings(max_examples=60)
 @given(laws(), plans("faster_rcnn_resnet50_fpn"), st.integers(1, 4), st.integers(0, 300), st.integers(0, 64))
-def test_whatever_was_measured_the_law_grows_with_images_pixels_and_proposals(law, plan, factor, proposals, sample):
+def test_with_any_measurements_the_law_grows_with_images_pixels_and_proposals(law, plan, factor, proposals, sample):
     height, width = plan.image_size
     larger = times(
         plan,
@@ -126,13 +126,13 @@ def test_an_attempt_that_ran_out_is_a_lower_bound_for_all_that_need_more(plan, k
         assert law.predict(larger).low >= min(known, law.predict(plan).low)
 
 
-def test_a_bound_that_the_prior_already_says_changes_no_figure():
+def test_a_bound_below_the_prior_changes_no_figure():
     before, bound = MemoryLaw().predict(D0), Point.of(D0, 100 * 10**6, complete=False)
     after = MemoryLaw([bound]).predict(D0)
     assert (after.bytes, after.high, after.source) == (before.bytes, before.high, "catalogue")
 
 
-def test_a_bound_raises_the_lower_end_of_what_needs_at_least_as_much_only():
+def test_a_bound_raises_the_lower_end_only_of_plans_that_need_as_much():
     before = MemoryLaw().predict(D0)
     law = MemoryLaw([Point.of(D0, before.bytes, complete=False)])
     assert law.predict(D0).low == before.bytes > before.low
@@ -140,7 +140,7 @@ def test_a_bound_raises_the_lower_end_of_what_needs_at_least_as_much_only():
     assert law.predict(half) == MemoryLaw().predict(half)
 
 
-def test_without_points_the_catalogue_answers_and_is_less_sure_of_models_nobody_measured():
+def test_without_points_the_catalogue_predicts_with_wider_intervals_for_unmeasured_models():
     measured, extrapolated = (
         MemoryLaw().predict(D0),
         MemoryLaw().predict(dataclasses.replace(D0, model="efficientdet_d6")),
@@ -208,7 +208,7 @@ def test_evaluation_counts_where_it_needs_more_than_the_step():
     assert law.predict(one).bytes == pytest.approx(3 * GB, abs=2)
 
 
-def test_evaluation_leaves_room_for_a_tensor_that_must_lie_in_one_piece():
+def test_evaluation_allows_for_a_tensor_that_needs_one_free_block():
     """Faster R-CNN ResNet-50 FPN, 256², batch 2: measured 1179 MB, failed in a slot of 1294 MB, ran in one of 1352."""
     plan = dataclasses.replace(R50, batch_size=2, micro_batch=2)
     point = Point.of(plan, 1187 * 10**6, evaluation_bytes=1179 * 10**6)
@@ -223,7 +223,7 @@ def test_an_evaluation_that_ran_out_raises_evaluation_and_not_training():
     assert law.predict(many).bytes < 1.3 * MemoryLaw().predict(many).bytes
 
 
-def test_what_was_measured_in_one_precision_informs_the_other():
+def test_measurements_in_one_precision_inform_the_other():
     half = dataclasses.replace(D0, precision=Precision.BFLOAT16)
     law = MemoryLaw([Point.of(D0, 2 * MemoryLaw().predict(D0).bytes)])
     prediction = law.predict(half)
@@ -232,7 +232,7 @@ def test_what_was_measured_in_one_precision_informs_the_other():
     assert prediction.bytes < law.predict(D0).bytes
 
 
-def test_a_model_nobody_measured_is_judged_by_its_relatives_where_they_need_more_than_the_prior_says():
+def test_an_unmeasured_model_follows_its_relatives_where_they_exceed_their_priors():
     larger = dataclasses.replace(R50, model="faster_rcnn_resnet101_fpn")
     law = MemoryLaw([Point.of(larger, 2 * MemoryLaw().predict(larger).bytes, complete=False)])
     assert law.predict(R50).bytes > 1.8 * MemoryLaw().predict(R50).bytes
@@ -257,7 +257,7 @@ def test_a_larger_backbone_never_needs_less():
             assert MemoryLaw().predict(less).bytes < MemoryLaw().predict(plan).bytes, (model.name, smaller.name)
 
 
-def test_a_prediction_says_how_many_measurements_it_rests_on():
+def test_a_prediction_counts_its_measurements():
     two = [Point.of(D0, GB), Point.of(times(D0, 2), 2 * GB)]
     ran_out = Point.of(times(D0, 4), 3 * GB, complete=False)
     evaluating = Point.of(D0, GB, evaluation_bytes=2 * GB, complete=False)  # trained, and its peak is known
@@ -270,7 +270,7 @@ def test_a_prediction_says_how_many_measurements_it_rests_on():
 
 @settings(max_examples=60)
 @given(FACTORS, COMMON, st.sampled_from([0.2, 0.5, 2.0, 5.0]), st.integers(0, 8), st.randoms(use_true_random=False))
-def test_one_absurd_point_among_many_neither_moves_the_law_nor_makes_it_unsure(factors, common, times_off, which, draw):
+def test_one_outlier_among_many_changes_neither_figure_nor_interval(factors, common, times_off, which, draw):
     points = [Point.of(plan, round(common * needs(plan, *factors))) for plan in draw.sample(SHAPES, 9)]
     wrong = points.pop(which)
     absurd = dataclasses.replace(wrong, peak_bytes=round(times_off * wrong.peak_bytes))
@@ -282,7 +282,7 @@ def test_one_absurd_point_among_many_neither_moves_the_law_nor_makes_it_unsure(f
 
 
 @given(COMMON)
-def test_two_equally_credible_opinions_make_the_law_unsure(common):
+def test_two_groups_of_points_that_disagree_widen_the_interval(common):
     plans = [alone(micro, side) for side in (256, 384) for micro in (1, 2, 4)]
     agreed = [Point.of(plan, round(common * needs(plan, 1, 1, 1, 1))) for plan in plans]
     others = [dataclasses.replace(point, peak_bytes=round(1.4 * point.peak_bytes)) for point in agreed]
@@ -293,7 +293,7 @@ def test_two_equally_credible_opinions_make_the_law_unsure(common):
     assert apart.high / apart.bytes > 1.15
 
 
-def test_no_two_of_three_points_can_call_the_third_absurd_and_still_be_sure():
+def test_of_three_points_none_is_discarded_with_a_narrow_interval():
     good = [Point.of(alone(micro), round(needs(alone(micro), 1, 1, 1, 1))) for micro in (1, 4)]
     law = MemoryLaw([*good, Point.of(alone(2), round(1.6 * needs(alone(2), 1, 1, 1, 1)))])
     prediction = law.predict(alone(2))
@@ -302,7 +302,7 @@ def test_no_two_of_three_points_can_call_the_third_absurd_and_still_be_sure():
 
 @pytest.mark.parametrize("model", ["efficientdet_d0", "faster_rcnn_resnet50", "mask_rcnn_resnet101_fpn"])
 @pytest.mark.parametrize("known", [((1, 256), (2, 256)), ((1, 256), (2, 256), (2, 384)), ((1, 256), (4, 256))])
-def test_few_attempts_need_more_than_was_said_where_equal_attempts_differ_by_four_per_cent(model, known):
+def test_few_attempts_exceed_the_interval_where_equal_attempts_differ_by_four_percent(model, known):
     draw = random.Random(4)
     above = asked = 0
     for _ in range(60):
@@ -320,7 +320,7 @@ def test_few_attempts_need_more_than_was_said_where_equal_attempts_differ_by_fou
     assert above / asked < 0.02
 
 
-def test_points_make_the_law_surer_and_distance_from_them_less_sure():
+def test_points_narrow_the_interval_and_distance_widens_it():
     def width(law, plan):
         prediction = law.predict(plan)
         return prediction.high / prediction.bytes
@@ -336,8 +336,8 @@ def test_points_make_the_law_surer_and_distance_from_them_less_sure():
     assert 1.04 <= width(two, alone(2)) <= 1.08
 
 
-def test_a_plan_that_was_measured_without_end_is_still_one_place():
-    """Else a thousand attempts at one image would decide what eight need, and two attempts would not count."""
+def test_many_measurements_of_one_plan_count_as_one_place():
+    """Otherwise a thousand attempts at one image would decide what eight images need."""
     small, large = Point.of(alone(1), 300 * 10**6), Point.of(alone(8), 1400 * 10**6)
     once, often = MemoryLaw([small, large]), MemoryLaw([*[small] * 200, large])
     for micro in (1, 3, 8, 16):
@@ -365,8 +365,8 @@ def test_the_order_of_the_points_does_not_matter(points, plan, draw):
     assert MemoryLaw(shuffled).predict(plan) == MemoryLaw(points).predict(plan)
 
 
-def test_what_accumulation_costs_is_learnt_from_attempts_that_accumulated():
-    """EfficientDet-D0 at 256²: sums of gradients measured at twice what the prior says."""
+def test_the_cost_of_accumulation_is_learnt_from_attempts_that_accumulate():
+    """EfficientDet-D0 at 256²: the measured sums of gradients are twice the prior."""
     points = [Point.of(alone(micro), round(needs(alone(micro), 1, 1, 1, 1))) for micro in (1, 2)]
     pieces = alone(2, accumulation=4)
     learnt = MemoryLaw([*points, Point.of(pieces, round(needs(pieces, 1, 2.2, 1, 1)))])
@@ -375,7 +375,7 @@ def test_what_accumulation_costs_is_learnt_from_attempts_that_accumulated():
     assert learnt.predict(alone(4)).bytes == pytest.approx(needs(alone(4), 1, 1, 1, 1), rel=0.02)
 
 
-def test_points_of_other_software_only_count_where_there_are_none_of_this_and_are_less_sure():
+def test_points_of_other_software_count_only_without_own_ones_and_widen_the_interval():
     before, now = "tensorflow 2.19.0", "tensorflow 2.20.0"
     old = [dataclasses.replace(Point.of(alone(micro), micro * GB), software=before) for micro in (1, 2)]
     new = [dataclasses.replace(Point.of(alone(micro), round(0.8 * micro * GB)), software=now) for micro in (1, 2)]
@@ -387,7 +387,7 @@ def test_points_of_other_software_only_count_where_there_are_none_of_this_and_ar
     assert both.source == "measured"
 
 
-def test_the_other_precision_tells_the_proportions_where_this_one_has_a_single_point():
+def test_the_other_precision_gives_the_proportions_where_this_one_has_one_point():
     half = [dataclasses.replace(alone(micro), precision=Precision.BFLOAT16) for micro in (1, 4)]
     factors = (1.4, 1, 0.9, 1)
     known = [Point.of(alone(micro), round(needs(alone(micro), *factors))) for micro in (1, 2, 4)]
@@ -397,7 +397,7 @@ def test_the_other_precision_tells_the_proportions_where_this_one_has_a_single_p
     assert abs(MemoryLaw([own]).predict(half[1]).bytes / truth - 1) > 0.10
 
 
-def test_a_low_peak_proves_less_than_a_high_one():
+def test_a_low_peak_has_less_weight_than_a_high_one():
     """Few steps see a lower peak than many: EfficientDet-D0, 256², two images, measured after 3 steps and after 40."""
     short, long = 475 * 10**6, 539 * 10**6
     prediction = MemoryLaw([Point.of(alone(2), short), Point.of(alone(2), short), Point.of(alone(2), long)]).predict(
@@ -411,7 +411,7 @@ def brief(plan, peak):
     return dataclasses.replace(Point.of(plan, peak), brief=True)
 
 
-def test_what_few_steps_came_to_is_the_figure_and_many_may_need_more():
+def test_a_peak_of_few_steps_is_the_figure_with_a_higher_upper_end():
     """EfficientDet-D0, 256², two images: after two steps, and after forty."""
     short, long = 467 * 10**6, 539 * 10**6
     scale = short / MemoryLaw().predict(alone(2)).bytes
@@ -423,14 +423,14 @@ def test_what_few_steps_came_to_is_the_figure_and_many_may_need_more():
         assert prediction.source == "scaled"
 
 
-def test_where_many_steps_were_looked_at_few_say_nothing():
+def test_brief_points_do_not_count_beside_longer_ones():
     short, long = 475 * 10**6, 539 * 10**6
     prediction = MemoryLaw([*[brief(alone(2), short)] * 5, Point.of(alone(2), long)]).predict(alone(2))
     assert prediction.bytes == pytest.approx(long, abs=2)
     assert prediction.points == 1
 
 
-def test_what_ran_out_is_a_bound_beside_any_number_of_steps():
+def test_a_failure_is_a_bound_beside_brief_and_long_points():
     bound = Point.of(alone(4), 2 * GB, complete=False)
     for known in (brief(alone(2), 500 * 10**6), Point.of(alone(2), 500 * 10**6)):
         assert MemoryLaw([known, bound]).predict(alone(4)).bytes >= 2 * GB
@@ -448,7 +448,7 @@ def test_what_ran_out_is_a_bound_beside_any_number_of_steps():
         ("efficientdet_d2", 2, 256, "float32", 770 * 10**6),
     ],
 )
-def test_the_catalogue_says_what_ten_steps_need(model, micro, side, precision, peak):
+def test_the_catalogue_predicts_the_peak_of_ten_steps(model, micro, side, precision, peak):
     """As the trainer's allocator counted it."""
     plan = dataclasses.replace(alone(micro, side, model), precision=precision)
     assert MemoryLaw().predict(plan).bytes == pytest.approx(peak, rel=0.055)

@@ -1,4 +1,4 @@
-"""Which configurations are accepted, and what is said about the others."""
+"""Which configurations are accepted, and the problems of the others."""
 
 import ast
 import importlib.util
@@ -62,12 +62,12 @@ def test_another_network_is_refused_with_what_is_accepted():
     assert "ssd_efficientnet-b0_bifpn_keras" in message
 
 
-def test_a_config_without_a_model_or_without_training_is_told_so():
+def test_a_missing_model_or_train_config_is_a_problem():
     assert "is missing" in _problems(parse("train_config { num_steps: 3 }"))["model"]
     assert _problems(parse("model { ssd { } }"))["train_config"] == "is missing"
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     config = _config("mask_rcnn_resnet50")
     config.model.faster_rcnn.num_classes = 0
     config.train_config.num_steps = 0
@@ -119,7 +119,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "edit", "field", "words"), REFUSED, ids=[f"{r[0]}-{r[1][1][:40]}" for r in REFUSED])
-def test_what_cannot_train_is_refused_with_the_field(name, edit, field, words):
+def test_a_config_that_cannot_train_is_refused_with_the_field(name, edit, field, words):
     text = to_text(_config(name))
     assert edit[0] in text
     problems = _problems(parse(text.replace(edit[0], edit[1], 1)))
@@ -200,7 +200,7 @@ def _with_schedule(schedule, optimizer="momentum_optimizer"):
 
 @pytest.mark.parametrize("optimizer", ["momentum_optimizer", "adam_optimizer", "rms_prop_optimizer"])
 @pytest.mark.parametrize(("schedule", "field", "words"), RATES, ids=[rate[0] for rate in RATES])
-def test_a_learning_rate_that_cannot_be_is_refused(schedule, field, words, optimizer):
+def test_an_impossible_learning_rate_is_refused(schedule, field, words, optimizer):
     problems = _problems(_with_schedule(schedule, optimizer))
     where = f"train_config.optimizer.{optimizer}.learning_rate.{schedule.split()[0]}"
     assert any(p.startswith(where) and p.endswith(field) and words in message for p, message in problems.items()), (
@@ -218,7 +218,7 @@ def test_a_learning_rate_that_cannot_be_is_refused(schedule, field, words, optim
         "cosine_decay_learning_rate { total_steps: 10 warmup_steps: 4 hold_base_rate_steps: 5 }",
     ],
 )
-def test_a_learning_rate_may_start_from_nothing(schedule):
+def test_a_learning_rate_may_start_from_zero(schedule):
     check(_with_schedule(schedule))
 
 
@@ -233,7 +233,7 @@ def test_masks_must_be_read_as_png(kind):
     assert _problems(config) == {"train_input_reader.mask_type": message, "eval_input_reader[0].mask_type": message}
 
 
-def test_a_box_model_does_not_mind_how_masks_would_be_read():
+def test_a_box_model_accepts_any_mask_type():
     config = _config()
     config.train_input_reader.mask_type = 1
     check(config)
@@ -288,7 +288,7 @@ def test_readers_of_another_kind_are_refused(name):
     check(without_paths(config)[0])  # the weights wait for `set_data`, which drops them
 
 
-def test_paths_are_dropped_wherever_they_stand_and_named():
+def test_paths_are_dropped_at_any_depth_and_listed():
     config = parse(
         """train_config { fine_tune_checkpoint: "/etc/passwd" batch_size: 3 }
         train_input_reader { label_map_path: "/a" tf_record_input_reader { input_path: ["/b", "/c"] } shuffle: false }
@@ -316,7 +316,7 @@ def test_paths_are_dropped_wherever_they_stand_and_named():
     assert without_paths(cleared) == (cleared, [])
 
 
-def test_the_families_are_told_apart():
+def test_each_family_is_recognised():
     names = {Family.EFFICIENTDET: "efficientdet_d3", Family.MASK_RCNN: "mask_rcnn_inception_resnet_v2"}
     for family, name in names.items():
         assert family_of(_config(name)) is family

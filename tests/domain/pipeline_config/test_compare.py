@@ -37,7 +37,7 @@ def test_floats_are_printed_as_people_write_them():
     assert FieldChange(base, "0.01", "0.1") in compare(a, b)
 
 
-def test_repeated_fields_carry_their_index_and_may_come_and_go():
+def test_repeated_fields_have_their_index_and_may_be_added_or_removed():
     a = parse("model { ssd { anchor_generator { multiscale_anchor_generator { aspect_ratios: [1.0, 2.0] } } } }")
     b = parse("model { ssd { anchor_generator { multiscale_anchor_generator { aspect_ratios: [1.0, 0.5, 3.0] } } } }")
     where = "model.ssd.anchor_generator.multiscale_anchor_generator.aspect_ratios"
@@ -73,7 +73,7 @@ def test_enums_strings_and_maps_are_written_as_in_the_config():
     assert compare(c, d) == [FieldChange("eval_config.super_categories[car]", '"van"', '"bus"')]
 
 
-def test_a_smaller_backbone_shows_all_that_came_along():
+def test_a_smaller_backbone_lists_all_dependent_changes():
     config = _config("faster_rcnn_inception_resnet_v2")
     changed = set_backbone(config, catalogue.get("faster_rcnn_resnet101"))
     fields = {change.field: change.after for change in compare(config, changed)}
@@ -85,7 +85,7 @@ def test_a_smaller_backbone_shows_all_that_came_along():
     }
 
 
-def test_changes_turn_around():
+def test_comparing_in_reverse_swaps_before_and_after():
     a = _config("efficientdet_d2")
     b = set_image_size(set_backbone(a, catalogue.get("efficientdet_d1")), (512, 512))
     there, back = compare(a, b), compare(b, a)

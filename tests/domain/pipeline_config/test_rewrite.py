@@ -1,4 +1,4 @@
-"""Rewriting configurations: each setter changes what it says, keeps the rest, and may be repeated."""
+"""Rewriting configurations: each setter changes its own fields only and is idempotent."""
 
 import pytest
 from hypothesis import given
@@ -50,7 +50,7 @@ def _config(name="faster_rcnn_resnet50", **settings):
 
 
 def _at_batch(config, batch):
-    """The same training at another batch size, as a plan brings it about."""
+    """The same training at another batch size, by applying a plan."""
     return apply(plan_of(config).with_batch(batch, batch), config)
 
 
@@ -116,7 +116,7 @@ def test_the_batch_is_set_and_nothing_else(batch):
     assert {change.field for change in compare(config, changed)} <= {"train_config.batch_size"}
 
 
-def test_precision_goes_there_and_back():
+def test_precision_can_be_set_and_reset():
     config = _config()
     half = set_precision(config, bfloat16=True)
     assert half.train_config.use_bfloat16
@@ -135,7 +135,7 @@ def test_proposals_are_set_for_two_stages_only():
 
 
 @pytest.mark.parametrize("setter", [lambda c: set_batch_size(c, 0), lambda c: set_proposals(c, 0, 0)])
-def test_nothing_is_set_to_nothing(setter):
+def test_a_count_of_zero_is_refused(setter):
     with pytest.raises(ConfigError, match="at least 1"):
         setter(_config())
 
@@ -175,7 +175,7 @@ def test_a_padded_resizer_keeps_the_proportion_of_its_sides():
     assert (kept.resize_method, list(kept.per_channel_pad_value)) == (2, [1, 2, 3])
 
 
-def test_a_padded_resizer_refuses_what_is_no_square():
+def test_a_padded_resizer_refuses_an_oblong():
     with pytest.raises(ConfigError, match="makes squares, got 512x640"):
         set_image_size(_config(), (512, 640))
 
@@ -199,7 +199,7 @@ def test_efficientdet_refuses_illegal_sizes(size):
         set_image_size(_config("efficientdet_d0"), size)
 
 
-def test_the_augmentation_crops_to_the_new_size_unless_it_had_its_own():
+def test_crops_follow_the_image_size_unless_they_had_another_size():
     config = _config("efficientdet_d0")
     crop = set_image_size(config, (384, 384)).train_config.data_augmentation_options[1]
     assert crop.random_scale_crop_and_pad_to_square.output_size == 384
@@ -222,7 +222,7 @@ def test_every_smaller_backbone_at_every_size_passes_the_check(model):
 
 
 @given(st.sampled_from(MODELS), st.data())
-def test_a_backbone_changed_to_is_the_one_the_catalogue_writes(model, data):
+def test_a_changed_backbone_equals_the_catalogues_own(model, data):
     target = data.draw(st.sampled_from([other for other in MODELS if other.family is model.family]))
     settings = {"image_size": (512, 512), "batch_size": 4, "steps": 100, "learning_rate": 0.01}
     config = set_backbone(build_config(model, 3, **settings), target)
@@ -252,7 +252,7 @@ def test_efficientdet_changes_network_pyramid_and_head_together():
     assert (head.depth, head.num_layers_before_predictor) == (224, 4)
 
 
-def test_a_fusion_of_the_users_own_is_kept():
+def test_the_users_own_fusion_is_kept():
     config = _config("efficientdet_d3")
     config.model.ssd.feature_extractor.bifpn.combine_method = "sum"
     changed = set_backbone(config, catalogue.get("efficientdet_d2"))
@@ -271,7 +271,7 @@ def test_inception_features_every_8_pixels_become_every_16_with_their_anchors():
     assert (grid.height_stride, grid.width_stride) == (16, 16)
 
 
-def test_with_and_without_a_pyramid_change_anchors_too():
+def test_adding_or_removing_fpn_changes_the_anchors():
     config = _config("mask_rcnn_resnet50_fpn")
     config.model.faster_rcnn.feature_extractor.batch_norm_trainable = False
     plain = set_backbone(config, catalogue.get("mask_rcnn_resnet50"))
@@ -373,13 +373,13 @@ def test_boundaries_far_beyond_the_training_still_rise():
 
 @pytest.mark.parametrize("kind", RATES)
 @pytest.mark.parametrize("rate", [float("inf"), float("nan"), 1e39, 1e-50, -1.0])
-def test_a_rate_that_is_none_is_refused(kind, rate):
+def test_a_rate_that_is_not_positive_and_finite_is_refused(kind, rate):
     with pytest.raises(ConfigError, match="the learning rate must be a finite number above 0"):
         set_schedule(_with_rate(kind), 10, rate)
 
 
 @pytest.mark.parametrize("rate", [float("inf"), float("nan")])
-def test_a_config_whose_rate_is_none_is_not_scaled(rate):
+def test_a_config_with_an_infinite_rate_is_not_scaled(rate):
     config = _with_rate("cosine")
     _rate(config).learning_rate_base = rate
     with pytest.raises(ConfigError, match="finite number above 0"):
@@ -407,7 +407,7 @@ def test_the_least_rate_of_an_exponential_may_be_its_highest():
         lambda config: set_proposals(config, None, 2**40),
     ],
 )
-def test_counts_that_no_field_holds_are_refused_with_the_bound(setter):
+def test_counts_above_the_schemas_range_are_refused_with_the_bound(setter):
     with pytest.raises(ConfigError, match=r"must be at most 2147483647, got 1099511627776"):
         setter(_config())
 
@@ -436,7 +436,7 @@ def test_a_schedule_without_steps_rate_or_optimizer_is_refused():
 # --- data, checkpoint, readers
 
 
-def test_data_is_put_where_the_readers_look():
+def test_data_is_written_to_both_readers():
     config = set_data(_config(), ["/t-0", "/t-1"], ["/v"], "/labels.pbtxt", 5, masks=True)
     assert list(config.train_input_reader.tf_record_input_reader.input_path) == ["/t-0", "/t-1"]
     assert list(config.eval_input_reader[0].tf_record_input_reader.input_path) == ["/v"]
@@ -457,7 +457,7 @@ def test_data_for_masks_is_read_as_png_and_evaluated():
     assert list(config.eval_config.metrics_set) == ["coco_mask_metrics"]
 
 
-def test_readers_keep_the_users_settings_but_not_his_further_files():
+def test_readers_keep_the_users_settings_but_not_further_files():
     config = _config()
     config.train_input_reader.shuffle_buffer_size = 77
     config.train_input_reader.sample_from_datasets_weights.append(0.5)
@@ -482,7 +482,7 @@ def test_data_that_does_not_fit_is_refused(name, train, evaluation, classes, mas
         set_data(_config(name), train, evaluation, "/l", classes, masks=masks)
 
 
-def test_a_checkpoint_is_of_the_second_version_and_can_be_taken_away():
+def test_a_checkpoint_is_v2_and_can_be_removed():
     config = set_checkpoint(_config(), "/ckpt-0")
     train = config.train_config
     assert (train.fine_tune_checkpoint, train.fine_tune_checkpoint_type) == ("/ckpt-0", "detection")
@@ -556,7 +556,7 @@ def test_masks_are_prefetched_sparingly():
     assert _sizes(masks=True, most_boxes=3).max_number_of_boxes == 3
 
 
-def test_a_users_comments_and_rare_fields_survive_the_whole_way():
+def test_a_users_comments_and_rare_fields_survive_all_rewrites():
     plain = to_text(_config("efficientdet_d1"))
     text = plain.replace("  batch_size: 8", "  # as on the old machine\n  batch_size: 8", 1)
     config = parse(text)

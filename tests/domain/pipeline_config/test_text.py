@@ -1,4 +1,4 @@
-"""Reading and writing pipeline.config: what is wrong is named with its place, comments survive."""
+"""Reading and writing pipeline.config: problems have a position, comments survive."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "field", "words"), BROKEN, ids=[row[0][:40] for row in BROKEN])
-def test_what_is_wrong_is_told_with_line_column_and_field(text, line, column, field, words):
+def test_a_problem_has_line_column_and_field(text, line, column, field, words):
     with pytest.raises(ConfigError) as caught:
         parse(text)
     (problem,) = caught.value.problems
@@ -74,7 +74,7 @@ def test_a_wrong_value_in_a_list_is_named_by_its_index():
         ('train_config { fine_tune_checkpoint: "abc', "text in quotes"),
     ],
 )
-def test_what_is_no_config_at_all_gets_a_sentence(text, words):
+def test_text_that_is_no_config_gets_a_clear_message(text, words):
     with pytest.raises(ConfigError, match=words):
         parse(text)
 
@@ -104,13 +104,13 @@ def test_more_tokens_than_any_config_has_are_refused_before_they_are_parsed():
 @pytest.mark.parametrize(
     "text", ["a" * 200_000 + ": 1", "train_config { batch_size: " + "9" * 200_000 + " }", "[" + "a." * 9_000 + "/c] {}"]
 )
-def test_an_error_is_as_long_as_a_person_reads_whatever_was_sent(text):
+def test_an_error_message_is_short_for_any_input(text):
     with pytest.raises(ConfigError) as caught:
         parse(text)
     assert len(str(caught.value)) < 2000
 
 
-def test_a_flood_of_problems_is_told_in_part_and_counted():
+def test_of_many_problems_some_are_listed_and_the_rest_counted():
     config = parse("eval_config { " + 'metrics_set: "none" ' * 500 + "}")
     with pytest.raises(ConfigError) as caught:
         check(config)
@@ -118,7 +118,7 @@ def test_a_flood_of_problems_is_told_in_part_and_counted():
     assert "more problems" in caught.value.problems[-1].message
 
 
-def test_a_scan_keeps_each_name_once_however_deep_it_stands():
+def test_a_scan_keeps_each_name_once_at_any_depth():
     found = scan("abc{" * 3_000, empty().DESCRIPTOR)
     assert len(found.marks) == len(found.open_blocks) == 3_000
     assert sum(len(mark.place.name) for mark in found.marks) == 3 * 3_000
@@ -126,7 +126,7 @@ def test_a_scan_keeps_each_name_once_however_deep_it_stands():
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_parsed_or_refused_in_our_own_words(text):
+def test_any_text_is_parsed_or_refused_with_a_config_error(text):
     assert _is_parsed_or_refused(text)
 
 
@@ -143,7 +143,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=25))
-def test_any_jumble_of_tokens_is_parsed_or_refused_in_our_own_words(pieces):
+def test_any_tokens_are_parsed_or_refused_with_a_config_error(pieces):
     text = " ".join(pieces)
     assert len(comments(text)) <= pieces.count("#c\n")
     assert _is_parsed_or_refused(text)
@@ -183,7 +183,7 @@ eval_input_reader {
 """
 
 
-def test_comments_are_found_with_the_field_they_speak_of():
+def test_comments_are_found_with_their_fields():
     anchors = "model.ssd.anchor_generator"
     assert comments(COMMENTED) == {
         "model": ["# About this model", "# one stage"],

@@ -1,4 +1,4 @@
-"""Plans: what they refuse, how they go into a configuration and come back."""
+"""Plans: what they refuse, and how they are applied to a configuration and read back."""
 
 import dataclasses
 
@@ -53,7 +53,7 @@ def plans_for_a_config(draw):
 
 
 @given(plans_for_a_config())
-def test_applying_a_plan_twice_is_applying_it_once(case):
+def test_applying_a_plan_is_idempotent(case):
     plan, config = case
     before = to_text(config)
     once = apply(plan, config)
@@ -65,7 +65,7 @@ def test_applying_a_plan_twice_is_applying_it_once(case):
 
 
 @given(plans_for_a_config())
-def test_a_plan_comes_back_out_of_the_config_it_went_into(case):
+def test_the_plan_of_a_config_is_the_plan_that_was_applied(case):
     plan, config = case
     back = plan_of(apply(plan, config), plan.micro_batch)
     assert back.learning_rate == pytest.approx(plan.learning_rate, rel=1e-6)
@@ -89,7 +89,7 @@ def test_a_users_own_config_follows_its_own_plan_unchanged():
     assert apply(plan_of(config), config) == config
 
 
-def test_a_smaller_plan_shrinks_what_it_says_and_nothing_else():
+def test_a_smaller_plan_changes_its_own_settings_only():
     config = build_config(catalogue.get("faster_rcnn_resnet101"), 3, batch_size=8)
     plan = dataclasses.replace(PLAN, batch_size=4, micro_batch=2, precision="bfloat16", image_size=(512, 512))
     smaller = apply(plan, config)

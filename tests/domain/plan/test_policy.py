@@ -25,7 +25,7 @@ def policies(draw):
     )
 
 
-def test_by_default_every_lever_may_be_pulled_cheapest_for_the_result_first():
+def test_by_default_every_lever_is_allowed_the_least_harmful_first():
     policy = Policy()
     assert policy.levers == ("micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size")
     assert (policy.min_batch_size, policy.min_image_size, policy.min_backbone) == (1, 256, None)

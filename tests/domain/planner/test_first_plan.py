@@ -15,7 +15,7 @@ from tests.support.plans import D0, GB, LAW, R101, but, need
 IMAGES_ONLY = Policy(levers=("micro_batch", "image_size"))
 
 
-def test_what_fits_is_left_as_it_was_asked_for():
+def test_a_plan_that_fits_stays_as_asked():
     decision = first_plan(PlanRequest(D0, Policy(), LAW), need(D0))
     assert (decision.plan, decision.changes) == (D0, ())
     assert decision.prediction == LAW.predict(D0)
@@ -91,7 +91,7 @@ def test_a_backbone_below_the_floor_is_never_taken():
     assert isinstance(first_plan(PlanRequest(R101, policy, LAW), 2 * GB), GiveUp)
 
 
-def test_who_forbids_accumulation_gets_a_smaller_batch_that_sees_the_same_images():
+def test_without_accumulation_a_smaller_batch_sees_the_same_images():
     policy = Policy(levers=("batch_size",))
     decision = first_plan(PlanRequest(D0, policy, LAW), need(but(D0, batch_size=4, micro_batch=4)))
     plan = decision.plan
@@ -101,7 +101,7 @@ def test_who_forbids_accumulation_gets_a_smaller_batch_that_sees_the_same_images
     assert {change.lever for change in decision.changes} == {"batch_size"}
 
 
-def test_a_change_says_what_is_done_why_and_what_it_costs_one_by_one():
+def test_a_change_has_what_why_and_cost_as_parts():
     decision = first_plan(
         PlanRequest(D0, Policy(levers=("batch_size",)), LAW), need(but(D0, batch_size=4, micro_batch=4))
     )
@@ -119,7 +119,7 @@ def test_pieces_that_would_need_more_than_the_whole_are_not_made():
     assert levers == {None}
 
 
-def test_nothing_may_be_changed_and_it_does_not_fit():
+def test_without_levers_a_plan_that_does_not_fit_is_given_up():
     answer = first_plan(PlanRequest(D0, Policy(levers=()), LAW), GB)
     assert isinstance(answer, GiveUp)
     assert f"needs about {in_mb(LAW.predict(D0).bytes)} " in answer.reason
@@ -127,7 +127,7 @@ def test_nothing_may_be_changed_and_it_does_not_fit():
     assert "does not allow micro_batch, precision, image_size, backbone, batch_size" in answer.reason
 
 
-def test_giving_up_names_every_floor_and_what_it_would_have_taken():
+def test_giving_up_names_every_floor_and_the_memory_needed():
     policy = Policy(levers=("micro_batch", "image_size", "backbone"), min_image_size=512, min_backbone="resnet50")
     answer = first_plan(PlanRequest(R101, policy, LAW), GB // 2)
     assert isinstance(answer, GiveUp)
@@ -148,7 +148,7 @@ def test_giving_up_names_every_floor_and_what_it_would_have_taken():
         ([Point.of(D0, 12 * GB), Point.of(but(D0, micro_batch=2), 2 * GB)], "from 2 measurements of efficientdet_d0"),
     ],
 )
-def test_every_choice_says_what_its_prediction_was_made_from(points, said):
+def test_every_decision_states_the_basis_of_its_prediction(points, said):
     law = MemoryLaw(points)
     assert said in first_plan(PlanRequest(D0, Policy(), law), 4 * GB).summary
     assert said in first_plan(PlanRequest(D0, Policy(), law), 64 * GB).summary
@@ -167,7 +167,7 @@ COSTS = {
 
 
 @pytest.mark.parametrize("lever", Lever)
-def test_every_lever_says_what_it_costs(lever):
+def test_every_lever_states_its_cost(lever):
     asked = D0 if lever is Lever.PRECISION else R101
     rungs = ladder(PlanRequest(asked, Policy(levers=(lever,)), LAW, True), [])
     assert len(rungs) > 1

@@ -25,12 +25,12 @@ def test_on_a_larger_device_a_plan_grows_back_to_what_was_asked_for():
     assert "what it costs" not in decision.summary
 
 
-def test_it_grows_as_far_as_there_is_room():
+def test_it_grows_as_far_as_the_memory_allows():
     capacity = need(but(R101, micro_batch=4))
     assert grown(SHRUNK, capacity).plan == but(R101, micro_batch=4)
 
 
-def test_precision_comes_back_too_and_a_device_that_lacks_it_is_no_obstacle():
+def test_precision_grows_back_too_even_without_fast_bfloat16():
     half = but(D0, precision=Precision.BFLOAT16, micro_batch=1)
     assert grown(half, 64 * GB, asked=D0).plan == D0
     assert grown(half, need(half), asked=D0, meant_for=1) is None
@@ -47,17 +47,17 @@ def test_a_backbone_and_a_batch_stay_as_they_are_when_a_plan_grows():
     [(R101, 200 * GB, GB), (SHRUNK, 200 * GB, 200 * GB), (SHRUNK, need(SHRUNK), GB)],
     ids=["as asked already", "no larger a device", "no room for more"],
 )
-def test_where_nothing_is_gained_it_stays_as_it_is(current, capacity, meant_for):
+def test_without_a_gain_the_plan_stays(current, capacity, meant_for):
     assert grown(current, capacity, meant_for=meant_for) is None
 
 
-def test_what_failed_on_such_a_device_is_not_gone_back_to():
+def test_a_plan_that_failed_on_such_a_device_does_not_return():
     capacity = need(R101)
     assert grown(SHRUNK, capacity, Failure(R101, capacity, attempt=1)).plan == but(R101, micro_batch=8)
     assert grown(SHRUNK, capacity, Failure(R101, 2 * GB, attempt=1)).plan == R101
 
 
-def test_a_lever_that_the_policy_lacks_is_not_touched_by_growing():
+def test_growing_leaves_forbidden_levers_alone():
     policy = Policy(levers=("image_size",))
     current = but(D0, image_size=(384, 384))
     decision = grown_plan(PlanRequest(D0, policy, LAW), current, GB, 64 * GB, [])

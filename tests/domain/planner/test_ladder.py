@@ -9,7 +9,7 @@ from tests.support.plans import D0, GB, LAW, R101, but
 IMAGES_ONLY = Policy(levers=("micro_batch", "image_size"))
 
 
-def test_the_ladder_goes_down_from_what_was_asked_for_and_answers_for_each_device():
+def test_the_ladder_descends_from_the_asked_plan_and_says_which_devices_fit():
     steps = ladder(PlanRequest(R101, Policy(), LAW), [2 * GB, 64 * GB])
     assert steps[0].plan == R101
     assert steps[0].lever is None
@@ -20,7 +20,7 @@ def test_the_ladder_goes_down_from_what_was_asked_for_and_answers_for_each_devic
     assert all(step.fits == (step.prediction.high <= 2 * GB, True) for step in steps)
 
 
-def test_each_rung_is_what_the_planner_chooses_where_just_that_much_is_free():
+def test_each_rung_is_the_first_plan_for_its_own_memory():
     for step in ladder(PlanRequest(R101, Policy(), LAW), []):
         assert first_plan(PlanRequest(R101, Policy(), LAW), step.prediction.high).plan == step.plan
 
@@ -37,7 +37,7 @@ def test_proposals_and_the_sample_of_them_shrink_together_in_bounds():
     assert rungs[-1] == (64, 32)
 
 
-def test_who_forbids_accumulation_does_not_get_more_of_it_with_another_batch():
+def test_without_the_lever_another_batch_does_not_accumulate_more():
     """15 images in pieces of 5 are 3 pieces; 7 is prime, and would be 7 pieces."""
     asked = but(D0, batch_size=15, micro_batch=5)
     steps = ladder(PlanRequest(asked, Policy(levers=("batch_size",)), LAW), [])

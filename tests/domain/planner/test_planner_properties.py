@@ -48,7 +48,7 @@ def cases(draw):
 
 
 @given(cases())
-def test_however_often_it_fails_it_ends_never_repeats_itself_and_keeps_the_floors(case):
+def test_repeated_failures_end_without_repeating_a_plan_or_passing_a_floor(case):
     asked, policy, capacity, bfloat16 = case
     answer = first_plan(PlanRequest(asked, policy, LAW, bfloat16), capacity)
     failures = []
@@ -66,7 +66,7 @@ def test_however_often_it_fails_it_ends_never_repeats_itself_and_keeps_the_floor
 
 @st.composite
 def histories(draw, asked, policy):
-    """Whatever may have been measured of the models that the job can come down to."""
+    """Any measurements of the models that the job may use."""
     models = [rung.name for rung in policy.models(catalogue.get(asked.model))]
     shapes = st.builds(
         lambda model, micro, precision: but(
@@ -82,8 +82,8 @@ def histories(draw, asked, policy):
 
 @settings(max_examples=150)
 @given(st.data())
-def test_for_any_policy_history_devices_and_outcomes_it_ends_keeps_the_floors_and_repeats_no_failure(data):
-    """A job's whole life: planned, placed on a device that should hold it, grown there, interrupted or too large."""
+def test_any_history_ends_keeps_the_floors_and_repeats_no_failure(data):
+    """A job's whole life: planned, placed on a device, grown there, interrupted or too large."""
     asked, policy, _, bfloat16 = data.draw(cases())
     law = MemoryLaw(data.draw(histories(asked, policy)))
     devices = data.draw(st.lists(st.integers(GB // 8, 32 * GB), min_size=1, max_size=4))
@@ -118,8 +118,8 @@ def test_for_any_policy_history_devices_and_outcomes_it_ends_keeps_the_floors_an
 
 
 @given(cases())
-def test_nothing_less_pulled_that_fits_is_passed_over(case):
-    """Putting any one lever back to where it was asked for does not fit: no lever is pulled for nothing."""
+def test_no_lever_is_used_without_need(case):
+    """Resetting any single lever to the asked value does not fit."""
     asked, policy, capacity, bfloat16 = case
     answer = first_plan(PlanRequest(asked, policy, LAW, bfloat16), capacity)
     if isinstance(answer, GiveUp) or answer.prediction.high > capacity:
@@ -139,7 +139,7 @@ def test_nothing_less_pulled_that_fits_is_passed_over(case):
 
 
 @given(cases())
-def test_changes_tell_every_field_that_differs_and_by_which_lever(case):
+def test_changes_list_every_field_that_differs_with_its_lever(case):
     asked, policy, capacity, bfloat16 = case
     answer = first_plan(PlanRequest(asked, policy, LAW, bfloat16), capacity)
     if isinstance(answer, Decision):

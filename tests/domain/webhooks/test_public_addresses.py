@@ -1,4 +1,4 @@
-"""Where webhooks may lead."""
+"""Which addresses webhooks may be sent to."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from services.domain.webhooks.public_addresses import is_public
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"])
-def test_the_internet_is_public(address: str) -> None:
+def test_internet_addresses_are_public(address: str) -> None:
     assert is_public(address)
 
 
@@ -49,5 +49,5 @@ def test_the_internet_is_public(address: str) -> None:
         "1",
     ],
 )
-def test_this_machine_its_network_and_nobody_are_not(address: str) -> None:
+def test_local_private_and_reserved_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)

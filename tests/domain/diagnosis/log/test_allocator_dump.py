@@ -1,4 +1,4 @@
-"""Numbers from what allocators print, in every spelling."""
+"""Numbers from the messages of allocators, in every spelling."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_the_request(line: str, requested: int | None) -> None:
     assert read(line).requested == requested
 
 
-def test_what_the_allocator_says_goes_before_what_the_tensor_would_take() -> None:
+def test_the_allocators_size_is_preferred_to_the_tensors() -> None:
     numbers = read(
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.0KiB (rounded to 1024)requested by op conv",
         "OOM when allocating tensor with shape[10,20] and type float on /device:GPU:0 by allocator GPU_0_bfc",
@@ -42,7 +42,7 @@ def test_what_the_allocator_says_goes_before_what_the_tensor_would_take() -> Non
     assert (numbers.requested, numbers.shape, numbers.op) == (1024, "[10,20]", "conv")
 
 
-def test_a_limit_of_0_is_none() -> None:
+def test_a_limit_of_0_means_no_limit() -> None:
     assert read("Stats: Limit:       0", "InUse:   10", "MaxInUse:  20", "LargestFreeBlock:   0") == Numbers(
         in_use=10, peak=20
     )
@@ -60,11 +60,11 @@ def test_a_limit_of_0_is_none() -> None:
         ("bfc_cpu_allocator_for_gpu", False),
     ],
 )
-def test_whose_memory_an_allocator_gives(allocator: str, of_host: bool) -> None:
+def test_the_allocators_name_shows_host_or_device(allocator: str, of_host: bool) -> None:
     assert is_of_host(read(f"OOM on /device:CPU:0 by allocator {allocator}")) is of_host
 
 
-def test_a_copy_fails_where_it_goes_to() -> None:
+def test_a_failed_copy_belongs_to_its_destination() -> None:
     line = (
         "Failed copying input tensor from /device:CPU:0 to /device:GPU:0 in order to run _EagerConst: Dst tensor is not"
     )
@@ -80,7 +80,7 @@ def test_sizes_are_binary() -> None:
     ("name", "gigabytes"),
     [("NVIDIA A100-SXM4-40GB", 40), ("NVIDIA A100-SXM4-40GB MIG 2g.10gb", 10), ("GeForce GTX 1060 6GB", 6)],
 )
-def test_a_cards_name_may_tell_its_memory(name: str, gigabytes: int) -> None:
+def test_the_name_of_a_card_may_state_its_memory(name: str, gigabytes: int) -> None:
     assert memory_of_card(name) == gigabytes * 2**30
     assert memory_of_card("Tegra X1") is None
 

@@ -27,11 +27,11 @@ def test_start_up_messages_are_blocks_and_errors_and_the_trainers_own_lines_are_
     assert noise_in(LOG.splitlines()) == [(1, 3), (5, 12), (15, 16)]
 
 
-def test_advice_that_nobody_announced_and_an_empty_log_are_nothing() -> None:
+def test_unannounced_advice_and_an_empty_log_are_no_noise() -> None:
     assert noise_in([]) == []
     assert noise_in([b"Instructions for updating:", b"Use something else", b"    indented"]) == []
 
 
-def test_only_the_beginning_of_a_long_line_is_looked_at() -> None:
+def test_only_the_beginning_of_a_long_line_is_searched() -> None:
     assert noise_in([b"x" * 1000 + b"UserWarning: a is deprecated"]) == []
     assert noise_in([b"UserWarning: a is deprecated" + b"x" * 1000]) == [(1, 1)]
