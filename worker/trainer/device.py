@@ -64,21 +64,17 @@ class Memory:
         self._experimental = config.experimental
         self._name = name
         self._limit = device.memory_limit_mb * 2**20 or None
-        self._counted = self._limit is not None or device.kind is DeviceKind.GPU
+        self.is_counted = self._limit is not None or device.kind is DeviceKind.GPU
         self._peak = 0
         self._evaluation_peak: int | None = None
 
     def counters(self) -> AllocatorStats:
         """The peak is training's; evaluation's stands beside it."""
-        if not self._counted:
+        if not self.is_counted:
             return AllocatorStats()
         now = self._experimental.get_memory_info(self._name)
         peak = max(now["peak"], self._peak)
         return AllocatorStats(self._limit, now["current"], peak, evaluation_peak=self._evaluation_peak)
-
-    @property
-    def is_counted(self) -> bool:
-        return self._counted
 
     def peak_of(self, run: Callable[[], None]) -> int:
         """What is in use at most while `run` runs: neither training's peak nor evaluation's. Must be counted."""
@@ -97,11 +93,11 @@ class Memory:
         try:
             yield
         finally:
-            if self._counted:
+            if self.is_counted:
                 peak = self._experimental.get_memory_info(self._name)["peak"]
                 self._evaluation_peak = max(peak, self._evaluation_peak or 0)
             self._reset()
 
     def _reset(self) -> None:
-        if self._counted:
+        if self.is_counted:
             self._experimental.reset_memory_stats(self._name)

@@ -21,7 +21,7 @@ class Ending(Exception):
 class Stopped(Ending):
     """A stop was asked for and obeyed."""
 
-    def __init__(self, message: str = "stopped on request") -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(Reason.STOPPED, message)
 
 

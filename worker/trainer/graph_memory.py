@@ -12,7 +12,7 @@ from typing import Any
 
 from worker.trainer.liveness import Node, Peak, constants, peak, simplified
 
-__all__ = ["Walk", "read", "walk"]
+__all__ = ["Walk", "walk"]
 
 _BY_SHAPE = {
     "Shape": "Const",
@@ -62,7 +62,7 @@ def walk(functions: Sequence[Any], micro_batch: int, *, held: int = 0) -> Walk:
 
 
 def _nodes_of(graph: Any) -> list[Node]:
-    return simplified(read(graph), [tensor.op.name for tensor in graph.outputs])
+    return simplified(_read(graph), [tensor.op.name for tensor in graph.outputs])
 
 
 def _passing(nodes: Sequence[Node]) -> Peak:
@@ -75,7 +75,7 @@ def _threads() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def read(graph: Any) -> list[Node]:
+def _read(graph: Any) -> list[Node]:
     """The operations of a traced graph, in the order in which they were traced. Variables are of no size here."""
     operations = graph.get_operations()
     boxes = _most_boxes(operations)

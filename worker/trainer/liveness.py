@@ -55,11 +55,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Peak:
-    """`bytes` at the moment when they were most, how many of them grow with the images, and what ran then."""
+    """`bytes` at the moment when they were most, and how many of them grow with the images."""
 
     bytes: int
     of_images: int
-    node: str
 
 
 def simplified(nodes: Iterable[Node], wanted: Iterable[str]) -> list[Node]:
@@ -135,7 +134,7 @@ class _Memory:
     def __init__(self) -> None:
         self._held = 0
         self._of_images = 0
-        self.most = Peak(0, 0, "")
+        self.most = Peak(0, 0)
 
     def make(self, size: int, of_images: bool) -> _Buffer:
         buffer = _Buffer(_rounded(size), of_images)
@@ -150,9 +149,9 @@ class _Memory:
             self._held -= buffer.size
             self._of_images -= buffer.size * buffer.of_images
 
-    def note(self, node: Node) -> None:
+    def note(self) -> None:
         if self._held > self.most.bytes:
-            self.most = Peak(self._held, self._of_images, node.name)
+            self.most = Peak(self._held, self._of_images)
 
 
 class _Run:
@@ -228,7 +227,7 @@ class _Run:
             self._buffers[index, output] = buffer
         for buffer in mine:
             buffer.readers += 1
-        self._memory.note(node)
+        self._memory.note()
 
     def _reused(
         self, node: Node, output: int, size: int, read: list[_Buffer], overwritten: list[_Buffer]

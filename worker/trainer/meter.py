@@ -5,7 +5,6 @@ Import this module only after `compat.install()`.
 
 import math
 import time
-from collections.abc import Mapping
 
 import tensorflow as tf
 
@@ -70,18 +69,15 @@ class Meter:
         host = host_memory()
         self._reporter.event(EventKind.STEP, step=step, losses=losses, **figures, device=device, host=host)
         self._reporter.say(
-            f"step {step}/{self._steps}: loss {_total(losses):.4f}, learning rate {figures['learning_rate']:.3g}, "
-            f"{figures['images_per_s']:.2f} images/s, {_memory_text(counters, host['current'])}"
+            f"step {step}/{self._steps}: loss {losses['Loss/total_loss']:.4f}, "
+            f"learning rate {figures['learning_rate']:.3g}, {figures['images_per_s']:.2f} images/s, "
+            f"{_memory_text(counters, host['current'])}"
         )
         for name, value in {**losses, **figures, "device_memory": counters.in_use or 0}.items():
             tf.summary.scalar(name, value, step=step)
         tf.summary.flush()
         self._reported_step = step
         self.restart()
-
-
-def _total(losses: Mapping[str, float]) -> float:
-    return losses.get("Loss/total_loss", sum(losses.values()))
 
 
 def _memory_text(device: AllocatorStats, host: int) -> str:

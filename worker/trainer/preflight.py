@@ -49,8 +49,8 @@ def record_files(reader: Any) -> list[str]:
     return sorted(file for pattern in reader.tf_record_input_reader.input_path for file in glob.glob(pattern))
 
 
-def check_records(field: str, reader: Any) -> int:
-    """All files are there, are whole, and hold at least one record between them; returns how many."""
+def check_records(field: str, reader: Any) -> None:
+    """All files are there, are whole, and hold at least one record between them."""
     paths = reader.tf_record_input_reader.input_path
     if not paths:
         raise Ending(Reason.BAD_DATASET, f"{field}.tf_record_input_reader.input_path: no file is named")
@@ -63,7 +63,6 @@ def check_records(field: str, reader: Any) -> int:
         raise Ending(Reason.BAD_DATASET, f"{field}: {error}") from None
     if not records:
         raise Ending(Reason.BAD_DATASET, f"{field}: the dataset is empty, {', '.join(paths)} hold no record")
-    return records
 
 
 def read_label_map(field: str, reader: Any) -> Any:
