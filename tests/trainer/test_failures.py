@@ -118,7 +118,7 @@ def test_only_the_end_of_a_long_log_is_read(tmp_path) -> None:
     [
         (
             AssertionError("Found 424 Python objects … Showing 10: [<tf.Variable 'Adam/head/bias/v:0' shape=(4,)>, …]"),
-            "424 variables of this attempt are not in it, Adam/head/bias/v:0 for one",
+            "424 variables of this attempt are missing from it, for example Adam/head/bias/v:0",
         ),
         (ValueError("Received incompatible tensor\nwith shape (4,)"), "Received incompatible tensor with shape (4,)"),
         (AssertionError(), "AssertionError"),

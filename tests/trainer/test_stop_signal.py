@@ -59,7 +59,7 @@ def test_the_first_signal_ends_at_once_when_nothing_is_unsaved() -> None:
     code, lines = run("saved", "first", signals=1)
 
     assert code == 10
-    assert lines == ["stopped by SIGTERM: nothing was unsaved"]
+    assert lines == ["stopped by SIGTERM: there was nothing to save"]
 
 
 def test_an_outcome_that_cannot_be_written_does_not_keep_the_process_alive() -> None:

@@ -1,6 +1,6 @@
-"""`python -m worker.trainer ATTEMPT_DIR`: train one attempt; ends with outcome.json and the exit status of its reason.
+"""`python -m worker.trainer ATTEMPT_DIR`: train one attempt; write outcome.json and exit with the reason's status.
 
-The directory holds attempt.json and pipeline.config. All output goes to train.log in it.
+The directory must hold attempt.json and pipeline.config. All output goes to its train.log.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from worker.trainer.stop_signal import StopRequest
 
 
 class Session:
-    """Holds what the outcome needs, whichever way the attempt ends."""
+    """One run of an attempt: holds what the outcome needs, however the attempt ends."""
 
     def __init__(self, attempt_dir: Path) -> None:
         self.attempt_dir = attempt_dir
@@ -70,7 +70,7 @@ class Session:
         from worker.trainer.loop import Attempt
 
         self.memory = device.Memory(spec.device, name, tf.config)
-        # Kept to the end: taking the input pipeline apart can last half a minute, and the process ends without it.
+        # Referenced until the process exits: freeing the input pipeline can take half a minute and serves nobody.
         attempt = self.attempt = Attempt(spec, config, self.reporter, self.memory, self.progress, self.stop)
         attempt.run()
 
@@ -83,7 +83,7 @@ class Session:
             raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE}: {error}") from None
 
     def _read_spec(self) -> AttemptSpec:
-        """One of a newer worker may have fields that are not known here: an upgrade must not fail its jobs."""
+        """Ignore unknown fields with a warning: a newer worker may write them, and an upgrade must not fail jobs."""
         unknown: list[str] = []
         spec = AttemptSpec.from_json((self.attempt_dir / SPEC_FILE).read_text(), passed_over=unknown)
         if unknown:
@@ -91,7 +91,7 @@ class Session:
         return spec
 
     def end(self, ending: Ending) -> bool:
-        """Write the outcome; False where the other thread (main, or the stop request's) was first."""
+        """Write the outcome; returns False if the other thread (main or stop request) already did."""
         return self.reporter.outcome(
             Outcome(
                 reason=ending.reason,
@@ -132,17 +132,17 @@ def main() -> int:
     ending = session.run()
     try:
         if not session.end(ending):
-            threading.Event().wait()  # the stop request is ending the process
-    except Exception as error:  # the exit status still says how it ended
+            threading.Event().wait()  # the stop request's thread ends the process
+    except Exception as error:  # the exit status still gives the reason
         console.say(f"{OUTCOME_FILE} could not be written: {error}")
     console.say(f"{ending.reason}: {ending.message}")
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(EXIT_CODES[ending.reason])  # tf.data's threads may hold an ordinary exit up for seconds
+    os._exit(EXIT_CODES[ending.reason])  # tf.data's threads can delay an ordinary exit by seconds
 
 
 class _Console:
-    """Where the command was started, which may be gone by the time there is something to say."""
+    """The original standard error. It may be closed by the time there is a message; then the message is dropped."""
 
     def __init__(self) -> None:
         self._descriptor = None
@@ -161,7 +161,7 @@ def _refuse(message: str) -> int:
 
 
 def _redirect_output(log: Path) -> None:
-    """TensorFlow's C++ code writes to the descriptors, so it is these that are redirected."""
+    """Redirect the file descriptors, not only `sys.stdout`: TensorFlow's C++ code writes to them directly."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for standard in (1, 2):
         os.dup2(descriptor, standard)

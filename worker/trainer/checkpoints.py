@@ -1,4 +1,4 @@
-"""Checkpoints of one architecture: saved so that a kill at any moment leaves a loadable one, resumed exactly."""
+"""Save and resume the checkpoints of one architecture. A kill at any moment leaves a loadable checkpoint."""
 
 import re
 import shutil
@@ -14,15 +14,15 @@ from worker.trainer.step import TrainStep
 
 _NUMBER = re.compile(r"ckpt-(\d+)$")
 _BATCH = "batch/.ATTRIBUTES/VARIABLE_VALUE"
-# By what is damaged.
+# What TensorFlow raises for a damaged checkpoint depends on which part is damaged.
 _UNREADABLE = (tf.errors.OpError, LookupError, TypeError, ValueError, RuntimeError)
 
 
 class Checkpoints:
     """TensorFlow writes the data under a temporary name, renames it, and writes the index last.
 
-    So a checkpoint with an index is whole unless the disk lost it; should it not load, the one before it is tried.
-    Each holds the batch that its steps were made of: an attempt with another batch goes on after as many images.
+    So a checkpoint with an index is complete unless the disk lost data; if it does not load, the one before is tried.
+    Each checkpoint stores its batch size: an attempt with another batch size resumes after the same number of images.
     """
 
     def __init__(self, folder: Path, step: TrainStep, *, keep: int, reporter: Reporter) -> None:
@@ -38,10 +38,11 @@ class Checkpoints:
         )
 
     def resume(self, how: Resume) -> int | None:
-        """Restore the newest loadable checkpoint; returns its step, or None where there is nothing to resume.
+        """Restore the newest loadable checkpoint; returns the step to continue from, or None without checkpoints.
 
-        It is the step of this attempt's batch at which as many images are seen, and the schedule goes on from there.
-        The step's variables must exist. Variables of another model end the attempt, with nothing changed on disk.
+        If the batch size has changed, that is the step at which as many images have been seen; the learning rate
+        schedule continues from there. The step's variables must exist. Raises an Ending, with nothing changed on disk,
+        if the checkpoint is of another model.
         """
         paths = self._most_images_first()
         if not paths:
@@ -68,7 +69,7 @@ class Checkpoints:
         return {"step": self._step.global_step, "model": self._step.model, "optimizer": self._step.optimizer}
 
     def _most_images_first(self) -> list[str]:
-        """Of a larger batch, a later checkpoint can have the smaller number."""
+        """Sort by images, not by step: with a larger batch, a later checkpoint can have a lower step."""
         return sorted(
             _newest_first(self._folder),
             key=lambda path: _number(path) * (_batch_of(path) or self._step.batch),
@@ -87,7 +88,7 @@ class Checkpoints:
 
     def _restore(self, path: str) -> int:
         saved_batch = _batch_of(path)
-        # One of a version that did not note the batch: it was then taken to be the same.
+        # Earlier versions did not store the batch size: assume that it is the same.
         checkpoint = self._checkpoint if saved_batch else tf.train.Checkpoint(**self._resumed())
         try:
             checkpoint.restore(path).assert_consumed()
@@ -114,19 +115,19 @@ class Checkpoints:
 
 
 def newest_step(folder: Path) -> int:
-    """The step of the newest checkpoint there, 0 where there is none; does not look inside."""
+    """The step of the newest checkpoint by its file name; 0 without checkpoints."""
     paths = _newest_first(folder)
     return _number(paths[0]) if paths else 0
 
 
 def _newest_first(folder: Path) -> list[str]:
-    """By their index files, which TensorFlow writes last: the `checkpoint` state file may lag behind a kill."""
+    """List index files, which TensorFlow writes last: after a kill, the `checkpoint` state file may be out of date."""
     found = [str(index.with_suffix("")) for index in folder.glob("ckpt-*.index")]
     return sorted(found, key=_number, reverse=True)
 
 
 def _batch_of(path: str) -> int | None:
-    """The batch that a checkpoint's steps were made of; None where it does not say."""
+    """The batch size of a checkpoint's steps; None where it is not stored or cannot be read."""
     try:
         reader = tf.train.load_checkpoint(path)
         return int(reader.get_tensor(_BATCH)) if reader.has_tensor(_BATCH) else None
@@ -140,7 +141,7 @@ def _number(path: str) -> int:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """What a kill in the middle of a save left behind."""
+    """Delete the incomplete files of a save that was killed."""
     for leftover in folder.glob("*_temp*"):
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     for data in folder.glob("ckpt-*.data-*"):

@@ -1,7 +1,7 @@
-"""COCO's twelve figures over all categories and of each one, computed with pycocotools.
+"""COCO's twelve figures, over all categories and for each one, computed with pycocotools.
 
-pycocotools holds one table for all categories: 2 GB for 10,000 of them. So a few categories are computed at a time. The
-mean over categories stays COCO's own, because each category that has objects counts in it with as many entries.
+pycocotools holds one table for all categories: 2 GB for 10,000 of them. So categories are evaluated a few at a time.
+The mean over categories is the same as COCO's, because each category with objects has the same number of entries.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval, Params
 
 _AT_ONCE = 100  # categories
-# The OD API's name of each figure: precision or recall, its overlap (None: the mean over all), area, most detections.
+# By the OD API's name: table, IoU threshold (None: mean over all thresholds), area range, maximum detections.
 _FIGURES: dict[str, tuple[str, float | None, str, int]] = {
     "Precision/mAP": ("precision", None, "all", 100),
     "Precision/mAP@.50IOU": ("precision", 0.5, "all", 100),
@@ -45,9 +45,9 @@ def figures(
     all_of_each: bool = False,
     super_categories: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, float]:
-    """By the OD API's names. Left out: categories and areas without an object. `iou_type` is "bbox" or "segm".
+    """The figures by the OD API's names. Categories and area ranges without objects are left out.
 
-    `all_of_each` gives all twelve of each category, not only its mean average precision.
+    `iou_type` is "bbox" or "segm". `all_of_each` gives all twelve figures of each category, not only its mAP.
     """
     of_each = _of_each_category(iou_type, truths, detections)
     names = {category["id"]: str(category["name"]) for category in categories}
@@ -68,7 +68,7 @@ def _mean(values: list[float]) -> float | None:
 
 
 def _of_each_category(iou_type: str, truths: Annotations, detections: Annotations) -> dict[int, dict[str, float]]:
-    """Of the categories that have an object: COCO leaves the others out, whatever was detected of them."""
+    """Figures by category. COCO leaves out categories without objects, even if something was detected."""
     truths_of, detections_of = _by_category(truths), _by_category(detections)
     found = {category: _undetected(mine) for category, mine in truths_of.items() if category not in detections_of}
     chosen = sorted(truths_of.keys() & detections_of.keys())
@@ -81,7 +81,7 @@ def _of_each_category(iou_type: str, truths: Annotations, detections: Annotation
 
 
 def _undetected(truths: Annotations) -> dict[str, float]:
-    """Zero where there is an object to find. pycocotools comes to the same, in 3 ms for each category."""
+    """Zero for each area range with objects. pycocotools gives the same, but takes 3 ms per category."""
     ranges = zip(_PARAMS.areaRngLbl, _PARAMS.areaRng, strict=True)
     areas = [one["area"] for one in truths if not one["iscrowd"]]
     present = {label for label, (least, most) in ranges if any(least <= area <= most for area in areas)}
@@ -116,7 +116,7 @@ def _evaluated(iou_type: str, categories: list[int], truths: Annotations, detect
 
 
 def _read_tables(evaluation: Any) -> Iterator[tuple[int, dict[str, float]]]:
-    """Each category with its figures. The tables hold -1 where there is no object of that area."""
+    """Yield each category with its figures. The tables hold -1 where there is no object in an area range."""
     params, tables = evaluation.params, evaluation.eval
     columns: dict[str, Any] = {}
     for name, (kind, overlap, area, most) in _FIGURES.items():

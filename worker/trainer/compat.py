@@ -1,8 +1,8 @@
-"""What must be in place before `object_detection` is imported on current TensorFlow.
+"""Make the Object Detection API importable on current TensorFlow.
 
-The Object Detection API (2.8.0.post1) was written for TensorFlow 2.8 and its maintainers stopped. It runs here
-unmodified: each shim below puts back one name that a later release of something took away, and says which.
-`install()` imports TensorFlow, so device settings that TensorFlow reads at import must be in the environment by then.
+The OD API (2.8.0.post1) was written for TensorFlow 2.8 and is no longer maintained. It runs here unmodified: each shim
+below restores one name that a later release of a library removed, and says which release. `install()` imports
+TensorFlow, so set the environment variables that TensorFlow reads at import before calling it.
 """
 
 import functools
@@ -35,7 +35,7 @@ def install() -> None:
 
 
 class _TfKerasAlias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Serves `keras` and all below it as the module of the same name in `tf_keras`."""
+    """Import `keras` and its submodules from the modules of the same name in `tf_keras`."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
@@ -48,11 +48,11 @@ class _TfKerasAlias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.import_module("tf_" + spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Already executed under its own name."""
+        """Do nothing: the module was executed under its own name."""
 
 
 def _keras_is_tf_keras() -> None:
-    # keras 3 lost `keras.applications.resnet` in the form that the OD API's ResNet subclasses take apart.
+    # The OD API's ResNet relies on internals of `keras.applications.resnet` that Keras 3 changed.
     sys.meta_path.insert(0, _TfKerasAlias())
 
 
@@ -66,7 +66,7 @@ def _control_flow_names() -> None:
 
 
 def _estimator_names() -> None:
-    # TF 2.16 removed tf.estimator. The OD API names these at import; only ModeKeys' values are ever used by TF2 code.
+    # TF 2.16 removed tf.estimator. The OD API refers to these at import; its TF2 code uses only the values of ModeKeys.
     import tensorflow.compat.v1 as tf1
 
     modes = types.SimpleNamespace(TRAIN="train", EVAL="eval", PREDICT="infer")
@@ -77,7 +77,7 @@ def _estimator_names() -> None:
 
 
 def _tensorflow_io_stand_in() -> None:
-    # Imported by DeepMAC only, which is not one of our families; its wheels stop at TF 2.16.
+    # Only DeepMAC imports it, which is not one of our families. Its wheels end at TF 2.16.
     sys.modules.setdefault("tensorflow_io", types.ModuleType("tensorflow_io"))
 
 
@@ -92,12 +92,12 @@ def _numpy_aliases() -> None:
 
 
 def _pillow_getsize() -> None:
-    # Pillow 10 removed it; drawing detections needs it.
+    # Pillow 10 removed it; the OD API calls it to draw detections.
     from PIL import ImageFont
 
     def getsize(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> tuple[float, float]:
         _, _, right, bottom = font.getbbox(text)
-        return right, bottom  # from where the text is drawn, not from its first ink
+        return right, bottom  # measured from the drawing origin, not from the first inked pixel
 
     kinds: tuple[Any, ...] = (ImageFont.FreeTypeFont, ImageFont.ImageFont)
     for kind in kinds:
@@ -106,8 +106,8 @@ def _pillow_getsize() -> None:
 
 
 def _no_deprecation_notices() -> None:
-    # Each old name that the OD API calls is announced in three lines, and none of it can be acted on. lvis gives the
-    # root logger a handler, so what TensorFlow still warns of would be printed by both loggers.
+    # TensorFlow logs three lines for each deprecated name that the OD API calls; nobody here can act on them. lvis adds
+    # a handler to the root logger, so without propagate=False each remaining warning would be logged twice.
     import tensorflow as tf
     from tensorflow.python.util import deprecation
 

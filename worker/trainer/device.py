@@ -1,4 +1,4 @@
-"""The device an attempt trains on: a GPU with memory growth, or a CPU slot with a hard limit."""
+"""Configure the device of an attempt (a GPU with memory growth, or a CPU slot with a limit) and read its memory."""
 
 import contextlib
 import os
@@ -10,13 +10,13 @@ from worker.trainer.failures import Ending
 
 
 def environment(device: Device) -> dict[str, str]:
-    """What TensorFlow reads from the environment when it is imported, so it must be set before."""
+    """The environment variables that TensorFlow reads at import. Set them before."""
     if device.kind is DeviceKind.CPU:
-        # The allocator that GPUs use, on the CPU: it fails at the limit exactly as a card does.
+        # Use the GPU's allocator on the CPU: at its limit, it fails exactly as on a GPU.
         slot = {
             "TF_CPU_ALLOCATOR_USE_BFC": "1",
             "TF_CPU_BFC_MEM_LIMIT_IN_MB": str(device.memory_limit_mb),
-            # TensorFlow's oneDNN kernels go on after a failed allocation and die of a segmentation fault.
+            # oneDNN kernels ignore a failed allocation and crash with a segmentation fault.
             "TF_ENABLE_ONEDNN_OPTS": "0",
         }
         return {"CUDA_VISIBLE_DEVICES": "-1", **(slot if device.memory_limit_mb else {})}
@@ -28,19 +28,19 @@ _OURS = ("TF_GPU_ALLOCATOR", "TF_CPU_ALLOCATOR_USE_BFC", "TF_CPU_BFC_MEM_LIMIT_I
 
 
 def prepare_environment(device: Device) -> None:
-    for name in _OURS:  # what a shell exports must not decide what was measured
+    for name in _OURS:  # exported in the caller's shell, they would change what is measured
         os.environ.pop(name, None)
     os.environ.update(environment(device))
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # the allocator's dump is logged as information
-    # Virtual machines announce AMX and then trap on it: oneDNN's bfloat16 kernels died of an illegal instruction.
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # the allocator logs its dump at level INFO
+    # Some virtual machines report AMX but trap on it: oneDNN's bfloat16 kernels crashed with an illegal instruction.
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
 def configure(device: Device, config: Any) -> str:
-    """Choose the device through `config` (that is `tf.config`); returns its name for `memory_info`.
+    """Select the device through `config` (`tf.config`); returns its name for `get_memory_info`.
 
-    Growth is set on every physical GPU, before any is initialised: TensorFlow refuses it afterwards, and a GPU
-    left without it is taken whole, neighbours or not.
+    Sets memory growth on every physical GPU before any is initialised: TensorFlow refuses it afterwards, and without
+    it TensorFlow takes all memory of a GPU, also where other processes use it.
     """
     if device.kind is DeviceKind.CPU:
         return "CPU:0"
@@ -58,7 +58,7 @@ def configure(device: Device, config: Any) -> str:
 
 
 class Memory:
-    """The device allocator's own counters, in bytes; None where nothing counts: a CPU without a limit is on malloc."""
+    """The device allocator's counters in bytes. A CPU without a limit uses malloc and has none: all are None."""
 
     def __init__(self, device: Device, name: str, config: Any) -> None:
         self._experimental = config.experimental
@@ -69,7 +69,7 @@ class Memory:
         self._evaluation_peak: int | None = None
 
     def counters(self) -> AllocatorStats:
-        """The peak is training's; evaluation's stands beside it."""
+        """`peak` is training's alone; evaluation has `evaluation_peak`."""
         if not self.is_counted:
             return AllocatorStats()
         now = self._experimental.get_memory_info(self._name)
@@ -77,7 +77,7 @@ class Memory:
         return AllocatorStats(self._limit, now["current"], peak, evaluation_peak=self._evaluation_peak)
 
     def peak_of(self, run: Callable[[], None]) -> int:
-        """What is in use at most while `run` runs: neither training's peak nor evaluation's. Must be counted."""
+        """The peak while `run` runs. It counts for neither training nor evaluation. Requires `is_counted`."""
         self._reset()
         try:
             run()
@@ -87,7 +87,7 @@ class Memory:
 
     @contextlib.contextmanager
     def evaluating(self) -> Iterator[None]:
-        """What is used inside counts as evaluation's peak, not as training's."""
+        """Inside, memory counts towards evaluation's peak, not training's."""
         self._peak = self.counters().peak or 0
         self._reset()
         try:

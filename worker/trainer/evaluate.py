@@ -1,4 +1,4 @@
-"""COCO evaluation in the training process, between its steps, and pictures of a few fixed validation images."""
+"""Evaluate in the training process, between steps, and draw a few fixed validation images."""
 
 import json
 import time
@@ -26,8 +26,11 @@ DETECTION = standard_fields.DetectionResultFields
 
 
 class Evaluation:
-    """Traced once, on first use. Between training steps no activations are held: what stays on the device beside
-    evaluation's own needs are the weights, the optimizer's slots and the gradient sums."""
+    """Traced once, on first use.
+
+    No activations are held between training steps, so only the weights, the optimizer's slots and the gradient sums
+    stay on the device beside evaluation's own tensors.
+    """
 
     def __init__(self, config: Any, model: Any, *, samples: int, reporter: Reporter, memory: Memory) -> None:
         self._config = config
@@ -44,21 +47,21 @@ class Evaluation:
         self._detect = tf.function(self._detect_and_compare, input_signature=example_spec, autograph=False)
 
     def _prepare_labels(self) -> dict[int, dict[str, Any]]:
-        """What stands at the boxes. Where that is a number, a file beside the pictures has the name."""
+        """The labels to draw. Names that are drawn as numbers go into a file beside the pictures."""
         numbered = class_labels.numbered(self._categories)
         if numbered and self._samples:
             write_durably(self._reporter.sample_path(SAMPLE_CLASSES_FILE), json.dumps(numbered))
         return class_labels.of(self._categories)
 
     def run(self, step: int) -> dict[str, float]:
-        """Evaluate all validation images; reports an `eval` event and the samples, returns the event's metrics."""
+        """Evaluate all validation images; reports an `eval` event and samples; returns the event's metrics."""
         self._reporter.phase(Phase.EVALUATING, step=step)
         held = self._memory.counters().in_use
         started = time.monotonic()
         with self._memory.evaluating():
             metrics, images = self._evaluate(step)
         seconds = round(time.monotonic() - started, 3)
-        self._reporter.say(f"step {step}: evaluated {images} images in {seconds:.0f} s{_in_words(metrics)}")
+        self._reporter.say(f"step {step}: evaluated {images} images in {seconds:.0f} s{_main_metrics(metrics)}")
         return self._reporter.evaluation(
             step,
             metrics,
@@ -73,7 +76,7 @@ class Evaluation:
         losses: list[dict[str, float]] = []
         for number, (record, (features, labels)) in enumerate(self._dataset):
             image_losses, results, detected_masks = self._detect(features, labels)
-            # As numbers: a tensor would keep its memory of the device until the last image.
+            # Convert to numbers: tensors would hold device memory until the last image.
             losses.append({name: float(loss) for name, loss in image_losses.items()})
             image = EvaluatedImage(number, record.numpy(), results, detected_masks, self._class_ids)
             for name, evaluator in list(computed.items()):
@@ -84,7 +87,7 @@ class Evaluation:
         return self._metrics(computed, losses), len(losses)
 
     def _tried(self, problem: str, work: Callable[[], None]) -> bool:
-        """Do a part of the evaluation that the rest can do without. Running out of memory or disk is still an end."""
+        """Run an optional part of the evaluation; returns whether it worked. Running out of memory or disk raises."""
         try:
             work()
         except Exception as error:
@@ -95,7 +98,7 @@ class Evaluation:
         return True
 
     def _metrics(self, computed: dict[str, Any], losses: list[dict[str, float]]) -> dict[str, float]:
-        """COCO's and the mean losses, by the OD API's names. COCO's -1 ("no such objects") is left out."""
+        """Metrics and mean losses by the OD API's names, without COCO's -1 ("no such objects")."""
         found: dict[str, float] = {}
         for name, evaluator in computed.items():
             self._tried(f"{name} cannot be computed", partial(_compute, evaluator, found))
@@ -104,10 +107,10 @@ class Evaluation:
         return {str(name): round(float(value), 6) for name, value in found.items() if np.isfinite(value) and value >= 0}
 
     def _detect_and_compare(self, features: Any, labels: Any) -> tuple[Any, Any, Any]:
-        """The losses, boxes of truth and prediction in pixels of the original image, and masks relative to boxes."""
+        """Losses, true and predicted boxes in pixels of the original image, and predicted masks relative to boxes."""
         set_training(self._model, False)
         features, labels = dict(features), dict(labels)  # the OD API changes them in place
-        # The frame of the truth's boxes is the network's image: with its padding, also that to a multiple.
+        # True boxes are relative to the network's image including all padding, so that image must set the scale.
         features[FIELDS.original_image] = features[FIELDS.image]
         if self._config.train_config.use_bfloat16:
             features[FIELDS.image] = tf.cast(features[FIELDS.image], tf.bfloat16)
@@ -127,7 +130,7 @@ class Evaluation:
         return losses, results, detected_masks
 
     def _draw_sample(self, image: EvaluatedImage, step: int) -> None:
-        """Truth on the left, prediction on the right, as a PNG and an `image` event."""
+        """Save a PNG with truth left and prediction right; report an `image` event."""
         path = self._reporter.sample_path(f"step-{step:07d}-{image.number:02d}.png")
         samples.draw(path, image.encoded, image.size, image.truth(), image.prediction(), self._labels)
         self._reporter.event(
@@ -139,6 +142,6 @@ def _compute(evaluator: Any, found: dict[str, float]) -> None:
     found.update(evaluator.evaluate())
 
 
-def _in_words(metrics: dict[str, float]) -> str:
+def _main_metrics(metrics: dict[str, float]) -> str:
     main = {"mAP": "DetectionBoxes_Precision/mAP", "mask mAP": "DetectionMasks_Precision/mAP"}
-    return "".join(f", {words} {metrics[name]:.3f}" for words, name in main.items() if name in metrics)
+    return "".join(f", {label} {metrics[name]:.3f}" for label, name in main.items() if name in metrics)

@@ -1,4 +1,4 @@
-"""One validation image after detection: its source record, and boxes in pixels of the original image."""
+"""One validation image after detection: its record, and its boxes in pixels of the original image."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ class EvaluatedImage:
         self._features = tf.train.Example.FromString(record).features.feature
         self._class_ids = class_ids
         self._results = self._without_padding(results)
-        # Not the source id: records may lack it, and evaluators pass over a second image of the same id.
+        # Not the record's source id: it may be missing, and evaluators skip a second image with the same id.
         self._results[FIELDS.key] = np.array([number])
         self._detected_masks = None if detected_masks is None else detected_masks.numpy()[0].astype(np.float32)
         height, width = self._results[FIELDS.original_image_spatial_shape][0]
@@ -39,7 +39,7 @@ class EvaluatedImage:
 
     @staticmethod
     def _without_padding(results: Mapping[str, Any]) -> dict[str, Any]:
-        """Some of the OD API's evaluators take the padding of the truth for objects of the first class."""
+        """Remove padding: some of the OD API's evaluators count padded truths as objects of the first class."""
         arrays = {name: value.numpy() for name, value in results.items()}
         [truths], [found] = arrays[FIELDS.num_groundtruth_boxes], arrays[DETECTION.num_detections]
         for name, value in arrays.items():
@@ -51,7 +51,7 @@ class EvaluatedImage:
 
     @property
     def encoded(self) -> bytes:
-        """The image file."""
+        """The encoded image file."""
         return bytes(self._features["image/encoded"].bytes_list.value[0])
 
     def add_to(self, evaluator: Any) -> None:
@@ -77,11 +77,11 @@ class EvaluatedImage:
         return self._detected_masks
 
     def _shares(self) -> Any:
-        """The detected boxes as parts of the image's height and width."""
+        """The detected boxes as fractions of the image's height and width."""
         return self._results[DETECTION.detection_boxes][0] / np.array([*self.size, *self.size], np.float32)
 
     def _whole_masks(self) -> dict[str, Any]:
-        """All masks at full size, as Pascal VOC's metrics want them, in the host's memory."""
+        """All masks at full image size, in host memory, as Pascal VOC's metrics need them."""
         truth = [mask for _, mask, _ in masks.of_record(self._features, self._class_ids)]
         found = [pasted(mask, box, *self.size) for mask, box in zip(self._masks(), self._shares(), strict=False)]
         none = np.zeros((0, *self.size), np.uint8)

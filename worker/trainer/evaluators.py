@@ -1,4 +1,4 @@
-"""What computes the metrics that a pipeline.config names: the OD API's evaluators, COCO's two with our figures."""
+"""Build the evaluators of `eval_config.metrics_set`: the OD API's, with its two COCO evaluators replaced by ours."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ Categories = Sequence[Mapping[str, Any]]
 
 
 def build(eval_config: Any, categories: Categories) -> dict[str, Any]:
-    """An evaluator for each of the config's metrics, by name; COCO's give figures for each category."""
+    """One evaluator per configured metric, by name. The COCO evaluators also give figures for each category."""
     options = eval_util.evaluator_options_from_eval_config(eval_config)
     names = list(eval_config.metrics_set) or [eval_util.EVAL_DEFAULT_METRIC]
     return {name: _CLASSES[name](list(categories), **options.get(name, {})) for name in names}
@@ -26,7 +26,7 @@ class BoxEvaluator(coco_evaluation.CocoDetectionEvaluator):
 
 
 class MaskEvaluator(coco_evaluation.CocoMaskEvaluator):
-    """Takes one object at a time: source masks, and detected masks relative to their boxes."""
+    """Takes one object at a time: true masks at image size, detected masks relative to their boxes."""
 
     def add_truth(self, image_id: int, category: int, mask: Any, is_crowd: bool) -> None:
         if category not in self._category_id_set:

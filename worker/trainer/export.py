@@ -1,9 +1,9 @@
-"""Export to what the OD API's exporter writes: saved_model/, checkpoint/, pipeline.config, and the label map.
+"""Export the model as the OD API's exporter does: saved_model/, checkpoint/, pipeline.config, plus the label map.
 
-Plain TensorFlow loads the model. The folder stands by itself: its pipeline.config names no path outside of it.
+Plain TensorFlow can load the model. The folder is self-contained: its pipeline.config names no path outside.
 
-The inference function is the OD API's (`exporter_lib_v2`). Saving is ours: its exporter saves the Keras layers too,
-each traced several times over, for most of the minutes it takes; nothing that loads a detector looks at them.
+The inference function is the OD API's (`exporter_lib_v2`). Saving is ours: the OD API's exporter also saves the Keras
+layers and traces each several times. That takes most of its minutes, and nothing that loads a detector uses them.
 """
 
 import shutil
@@ -23,9 +23,9 @@ IMAGE = tf.TensorSpec([1, None, None, 3], tf.uint8, name="input_tensor")
 
 
 def export(config: Any, trained: Any, folder: Path) -> None:
-    """Write `folder` whole, in place of an earlier export, with the weights that `trained` has now.
+    """Replace `folder` with an export of the current weights of `trained`.
 
-    The model is built anew, in float32 whatever precision it was trained in.
+    Builds the model again, in float32 whatever the training precision was.
     """
     building = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(building, ignore_errors=True)
@@ -42,7 +42,7 @@ def export(config: Any, trained: Any, folder: Path) -> None:
 
 
 def _put_in_place(building: Path, folder: Path) -> None:
-    """Survives a power cut: the outcome that tells of the export does too."""
+    """Sync everything before the rename: the outcome names the export, so both must survive a power cut."""
     for written in (*building.rglob("*"), building):
         sync(written)
     shutil.rmtree(folder, ignore_errors=True)
@@ -51,7 +51,7 @@ def _put_in_place(building: Path, folder: Path) -> None:
 
 
 def _describe(config: Any, folder: Path) -> None:
-    """The config and the label map that it names. Data and first weights are not in the folder, so it names none."""
+    """Write the config and its label map. The config names neither data nor initial weights: the folder has none."""
     described, _ = without_paths(config)
     readers = [config.train_input_reader, *config.eval_input_reader]
     label_map = next((reader.label_map_path for reader in readers if reader.label_map_path), None)
@@ -63,7 +63,7 @@ def _describe(config: Any, folder: Path) -> None:
 
 
 def _inference_module(model: Any) -> tf.Module:
-    """Callable as the OD API's exports are, `detections = loaded(images)`, and by its `serving_default` signature."""
+    """Callable like the OD API's exports: `detections = loaded(images)`, or by the `serving_default` signature."""
     inference = exporter_lib_v2.DetectionInferenceModule(model)
 
     def detect(input_tensor: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -73,6 +73,6 @@ def _inference_module(model: Any) -> tf.Module:
 
     module = tf.Module()
     module.__call__ = tf.function(detect, input_signature=[IMAGE], autograph=False)
-    module.__call__.get_concrete_function()  # brings the model's variables into being
+    module.__call__.get_concrete_function()  # creates the model's variables
     module.weights = list(model.variables)
     return module

@@ -1,4 +1,4 @@
-"""How an attempt can end other than by finishing, and how an exception is read as one of those ends."""
+"""The exceptions that end an attempt, and the mapping from any other exception to a reason and a message."""
 
 import errno
 import re
@@ -10,7 +10,7 @@ LOG_TAIL_BYTES = 4 * 2**20
 
 
 class Ending(Exception):
-    """Ends the attempt with a reason and one clear message for people; never shown as a traceback."""
+    """Ends the attempt with a reason and a message for the user; no traceback is printed."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -19,14 +19,14 @@ class Ending(Exception):
 
 
 class Stopped(Ending):
-    """A stop was asked for and obeyed."""
+    """The attempt stopped on request."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Reason.STOPPED, message)
 
 
 def read_exception(error: BaseException) -> Ending:
-    """The end that an exception means. What is not recognised is an error of ours, with its type named."""
+    """Map an exception to an Ending. Anything not recognised becomes `Reason.ERROR` with the type's name."""
     if isinstance(error, Ending):
         return error
     ending = _classify(error)
@@ -35,12 +35,12 @@ def read_exception(error: BaseException) -> Ending:
 
 
 def mismatch(error: BaseException) -> str:
-    """What TensorFlow says of a checkpoint that does not fit, in one line: how much, and one variable by name."""
+    """Summarise TensorFlow's error about a checkpoint that does not match: how many variables, and one by name."""
     text = " ".join(str(error).split())
     count = re.search(r"Found (\d+) Python objects", text)
     variable = re.search(r"tf\.Variable '([^']+)'", text)
     if count and variable:
-        return f"{count[1]} variables of this attempt are not in it, {variable[1]} for one"
+        return f"{count[1]} variables of this attempt are missing from it, for example {variable[1]}"
     return text[:200] or type(error).__name__
 
 
@@ -66,13 +66,13 @@ def _is_disk_full(error: BaseException) -> bool:
 
 
 def _is_host_memory(error: BaseException) -> bool:
-    """The allocator named `cpu` is malloc: on a GPU, and on a CPU without a limit, that is the host."""
+    """The allocator named `cpu` is malloc, so it means host memory: beside a GPU, or on a CPU without a limit."""
     number = error.errno if isinstance(error, OSError) else None
     return isinstance(error, MemoryError) or number == errno.ENOMEM or bool(_HOST_MEMORY.search(str(error)))
 
 
 def _first_line(error: BaseException) -> str:
-    """The line that says it: for a graph's error the one with the cause, not the banner above it."""
+    """The line with the cause: an error in a graph starts with a banner of several lines."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     cause = [line for line in lines if "OOM when allocating" in line or "Error:" in line]
     return (cause or lines or [""])[0][:500]
@@ -96,7 +96,7 @@ _STATS = re.compile(r"^.*?Limit:\s+(\d+)\s*\n.*?InUse:\s+(\d+)\s*\n.*?MaxInUse:\
 
 
 def allocator_stats(error_text: str, log_tail: str, counters: AllocatorStats) -> AllocatorStats:
-    """The failed request, from what the allocator printed last and what the exception says; counters fill the gaps."""
+    """Describe the failed allocation by the allocator's last log dump and the exception; counters fill the gaps."""
     requests = list(_REQUEST.finditer(log_tail))
     request = requests[-1] if requests else None
     stats = _STATS.findall(log_tail, request.end() if request else len(log_tail))

@@ -1,7 +1,7 @@
-"""What a traced training step will hold at its peak, read off its graph without running it.
+"""Estimate the peak memory of a traced training step from its graph, without running it.
 
-Weights, slots and sums are held throughout; the rest is `liveness`. The workspaces are those of a processor's
-convolutions: a GPU's are chosen when it runs, and not in the figure.
+Weights, slots and sums are held throughout; `liveness` gives the rest. The workspaces of convolutions are those of a
+CPU: a GPU chooses its own at run time, and the estimate leaves them out.
 """
 
 import math
@@ -23,14 +23,14 @@ _BY_SHAPE = {
     "OnesLike": "Fill",
 }
 _BODIES = ("body", "cond", "then_branch", "else_branch", "f")
-_L2_BYTES, _L3_BYTES = 256 * 2**10, 30 * 2**20  # what TensorFlow's convolutions take a processor's caches to be
-_COMPUTED = 8.0  # times the bytes that they move is what convolutions and products cost
-_UNSPLIT = 1.06  # of what was asked for is what is given: the allocator splits no piece to leave less than half of it
+_L2_BYTES, _L3_BYTES = 256 * 2**10, 30 * 2**20  # the CPU cache sizes that TensorFlow's convolutions assume
+_COMPUTED = 8.0  # cost of convolutions and matrix products, per byte moved; other operations cost 1
+_UNSPLIT = 1.06  # allocated bytes per requested byte: the allocator does not split off small remainders
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Bytes. `image_bytes` is of one image; `fixed_bytes` is there whatever the micro-batch."""
+    """Estimated bytes: `fixed_bytes` for any micro-batch, plus `image_bytes` for each image."""
 
     fixed_bytes: int
     image_bytes: int
@@ -41,14 +41,14 @@ class Walk:
         return self.peak_of(self.micro_batch)
 
     def peak_of(self, micro_batch: int) -> int:
-        """As it would be with another micro-batch."""
+        """The estimate for another micro-batch."""
         return self.fixed_bytes + micro_batch * self.image_bytes
 
 
 def walk(functions: Sequence[Any], micro_batch: int, *, held: int = 0) -> Walk:
-    """Of the concrete functions that make a step, one after the other, traced with `micro_batch` images.
+    """Estimate a step whose concrete functions, traced with `micro_batch` images, run one after the other.
 
-    `held` is what the allocator holds before the step: on a CPU slot the input pipeline's tensors are there too.
+    `held` is what the allocator holds before the step: on a CPU slot that includes the input pipeline's tensors.
     """
     variables = {id(v): v.shape.num_elements() * v.dtype.size for f in functions for v in f.graph.variables}
     graphs = [_nodes_of(function.graph) for function in functions]
@@ -66,7 +66,7 @@ def _nodes_of(graph: Any) -> list[Node]:
 
 
 def _passing(nodes: Sequence[Node]) -> Peak:
-    """The peak of what is given back before the end."""
+    """The peak of what is freed before the end: without constants."""
     found = peak(nodes, _threads())
     return replace(found, bytes=found.bytes - constants(nodes))
 
@@ -76,7 +76,7 @@ def _threads() -> int:
 
 
 def _read(graph: Any) -> list[Node]:
-    """The operations of a traced graph, in the order in which they were traced. Variables are of no size here."""
+    """The operations of a traced graph in the order of tracing. Variables have no size here."""
     operations = graph.get_operations()
     boxes = _most_boxes(operations)
     parameters = {tuple(t.shape.as_list()) for o in operations if o.type == "ReadVariableOp" for t in o.outputs}
@@ -117,14 +117,14 @@ def _size(tensor: Any, boxes: int) -> int:
 
 
 def _shape(tensor: Any, boxes: int) -> tuple[int, ...] | None:
-    """A dimension that is not known counts boxes: in a step of detection nothing else depends on the data."""
+    """Take an unknown dimension for the number of boxes: nothing else in a detection step depends on the data."""
     if tensor.shape.rank is None:
         return None
     return tuple(boxes if length is None else length for length in tensor.shape.as_list())
 
 
 def _most_boxes(operations: Iterable[Any]) -> int:
-    """That the examples are padded to."""
+    """The number of boxes that the examples are padded to."""
     examples = [tensor.shape for each in operations if each.type == "IteratorGetNext" for tensor in each.outputs]
     return max([shape[1] or 1 for shape in examples if shape.rank == 3 and shape[2] == 4], default=1)
 
@@ -136,7 +136,7 @@ def _cost(operation: Any, sizes: Iterable[int], boxes: int) -> float:
 
 
 def _columns(operation: Any) -> int:
-    """The patches of images side by side that the gradients of a convolution go through, on a processor."""
+    """The im2col buffer of a convolution's gradients on a CPU: the image patches side by side."""
     if operation.type not in ("Conv2DBackpropInput", "Conv2DBackpropFilter"):
         return 0
     gradient = operation.inputs[2]
@@ -154,7 +154,7 @@ def _columns(operation: Any) -> int:
 
 
 def _bodies(operation: Any) -> int:
-    """What the largest branch or one turn of a loop holds."""
+    """The peak of the largest branch, or of one iteration of a loop."""
     attributes = operation.node_def.attr if operation.type.endswith(("If", "While", "PartitionedCall")) else {}
     names = [attributes[key].func.name for key in _BODIES if key in attributes]
     graphs = [_nodes_of(operation.graph._get_function(name).graph) for name in names]

@@ -1,4 +1,4 @@
-"""The OD API's own input pipelines."""
+"""Build the OD API's input pipelines, and check the first examples of a dataset."""
 
 import copy
 from collections.abc import Collection
@@ -12,16 +12,16 @@ from services.domain.contract import Reason
 from worker.trainer.failures import Ending
 from worker.trainer.preflight import class_ids, classes_of, record_files
 
-EXAMPLES_CHECKED = 1000  # of each split: a second's reading, enough to find a systematic mistake
+EXAMPLES_CHECKED = 1000  # of each split: takes about a second, and finds a systematic mistake
 
-# The OD API's input functions are graph code throughout. Converting them with AutoGraph changes no operation
-# and was most of the time to build a pipeline.
+# The OD API's input functions are pure graph code. AutoGraph would change no operation in them, and took most of the
+# time to build a pipeline.
 _train_input = tf.autograph.experimental.do_not_convert(inputs.train_input)
 _eval_input = tf.autograph.experimental.do_not_convert(inputs.eval_input)
 
 
 def training(config: Any, model: Any, micro_batch: int) -> tf.data.Dataset:
-    """Endless (features, labels) of `micro_batch` images."""
+    """An endless dataset of (features, labels) with `micro_batch` images each."""
     dataset = _train_input(
         config.train_config,
         config.train_input_reader,
@@ -33,19 +33,19 @@ def training(config: Any, model: Any, micro_batch: int) -> tf.data.Dataset:
 
 
 def evaluation(config: Any, model: Any) -> tf.data.Dataset:
-    """Each validation image once, in a fixed order: its record as it is in the dataset, and (features, labels).
+    """Each validation image once, in a fixed order: its record as stored, and (features, labels).
 
-    One at a time whatever the config says: images of different sizes make no batch, and a last batch that is not full
-    would be dropped. Originals are not retained: what the OD API calls so is resized to the network's size.
+    The batch size is 1 whatever the config says: images of different sizes cannot be batched, and an incomplete last
+    batch would be dropped. `retain_original_images` is off: the OD API's "originals" have the network's image size.
     """
     reader = copy.deepcopy(config.eval_input_reader[0])
     reader.shuffle = False
     reader.num_readers = 1
     reader.num_epochs = 1
-    reader.ClearField("sample_from_datasets_weights")  # would draw at random, without an end
+    reader.ClearField("sample_from_datasets_weights")  # would sample at random, endlessly
     eval_config = copy.deepcopy(config.eval_config)
     eval_config.retain_original_images = False
-    eval_config.force_no_resize = False  # would take the resizer out of `config`, and so out of the export
+    eval_config.force_no_resize = False  # would remove the resizer from `config`, and so from the export
     examples = _eval_input(eval_config, reader, config.model, model=model, params={"batch_size": 1})
     records = dataset_builder.read_dataset(
         tf.data.TFRecordDataset, reader.tf_record_input_reader.input_path[:], reader
@@ -54,9 +54,9 @@ def evaluation(config: Any, model: Any) -> tf.data.Dataset:
 
 
 def check_examples(config: Any) -> None:
-    """The first examples of each split hold what the model is to learn: an image, known classes, masks if asked for.
+    """Raise an Ending unless the first examples of each split have an image, known classes, and masks if needed.
 
-    The OD API would train on: a box of an unknown class is dropped, a missing mask becomes an empty one.
+    The OD API would train all the same: it drops boxes of unknown classes and replaces missing masks by empty ones.
     """
     readers = {"train_input_reader": config.train_input_reader}
     readers |= {f"eval_input_reader[{n}]": reader for n, reader in enumerate(config.eval_input_reader)}
@@ -72,11 +72,11 @@ def check_examples(config: Any) -> None:
 def _problem_of(record: bytes, names: Collection[str], num_classes: int, needs_masks: bool) -> str | None:
     try:
         features = tf.train.Example.FromString(record).features.feature
-    except Exception as error:  # protobuf's DecodeError is of another class in each of its runtimes
+    except Exception as error:  # the class of DecodeError depends on protobuf's runtime
         return f"is not a tf.train.Example ({error})"
     if not features["image/encoded"].bytes_list.value:
         return "has no image (image/encoded)"
-    # As the OD API does: names are looked up in the label map, and numbers count only where there are no names.
+    # As in the OD API: names are looked up in the label map; numbers count only where there are no names.
     texts = [text.decode(errors="replace") for text in features["image/object/class/text"].bytes_list.value]
     labels = features["image/object/class/label"].int64_list.value
     unknown = [text for text in texts if text not in names]

@@ -1,9 +1,9 @@
-"""The most that a graph of operations holds at once, from the sizes of their results and the order they run in.
+"""Simulate a graph of operations to find its peak memory, from the sizes of results and the order of execution.
 
-A buffer lives from the operation that makes it to the last one that reads it. Operations that look at their input in
-another way make none, and those that may overwrite it do where nobody else reads it. Operations run as TensorFlow's
-executor takes them: each thread goes on with what it has just made ready, cheap operations first, leaves the other
-expensive ones to whoever is free, and takes the newest of its own.
+A buffer lives from the operation that creates it to the last one that reads it. Operations that only view their input
+create none; those that may overwrite their input do so where nothing else reads it. Operations are scheduled as by
+TensorFlow's executor: a thread continues with what it has just made ready, cheap operations first. It keeps one
+expensive operation and queues the others; threads take the newest of their own queue first, then the oldest of others.
 """
 
 import heapq
@@ -18,8 +18,8 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_GRANULE = 256  # of the allocator
-_LARGEST_FOLDED = 100 * 1024  # constants that would be larger are computed in every step
+_GRANULE = 256  # the allocator rounds sizes up to it
+_LARGEST_FOLDED = 100 * 1024  # TensorFlow computes larger constants in every step
 _LASTING = _names("Const Placeholder")
 _SAME_BUFFER = _names(
     "EnsureShape ExpandDims Identity IdentityN PreventGradient ReadVariableOp Reshape Snapshot Squeeze StopGradient "
@@ -32,16 +32,16 @@ _IN_PLACE = _names(
     "Relu Relu6 Relu6Grad ReluGrad Round Rsqrt RsqrtGrad Select SelectV2 Sigmoid SigmoidGrad Sign Sin Softmax Softplus "
     "SoftplusGrad Sqrt SqrtGrad Square SquaredDifference Sub Tanh TanhGrad TensorScatterAdd TensorScatterUpdate"
 )
-_EFFECTS = ("Apply", "Assign", "Iterator")  # run even where nobody asks for a result
+_EFFECTS = ("Apply", "Assign", "Iterator")  # run even if nothing reads their results
 _NOT_FOLDED = (*_EFFECTS, "Random", "Stateless", "Placeholder", "Variable", "Assert")
 
 
 @dataclass(frozen=True)
 class Node:
-    """An operation. `inputs` are `a` (the first result of node a), `a:1` (its second) or `^a` (only its end).
+    """An operation. `inputs` are `a` (the first output of node a), `a:1` (its second) or `^a` (a control dependency).
 
-    Sizes are in bytes: of each output, and of what is only needed while it runs. `cost` is the time it takes, in any
-    unit. `of_images`: its results grow with the images. `View` stands for pieces that are not copied.
+    `outputs` are their sizes in bytes; `scratch` is needed only while the operation runs. `cost` is its time, in any
+    unit. `of_images`: the outputs grow with the number of images. The op `View` returns its input without a copy.
     """
 
     name: str
@@ -55,16 +55,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Peak:
-    """`bytes` at the moment when they were most, and how many of them grow with the images."""
+    """`bytes` at the peak, and how many of them grow with the number of images."""
 
     bytes: int
     of_images: int
 
 
 def simplified(nodes: Iterable[Node], wanted: Iterable[str]) -> list[Node]:
-    """What is left when TensorFlow has computed small constants and dropped what leads to no wanted node or effect.
+    """The nodes that TensorFlow runs after folding small constants and pruning what no wanted node or effect needs.
 
-    `nodes` must come after their inputs.
+    Each of `nodes` must come after its inputs.
     """
     left: dict[str, Node] = {}
     filled: dict[tuple[int, ...], str] = {}
@@ -84,7 +84,7 @@ def simplified(nodes: Iterable[Node], wanted: Iterable[str]) -> list[Node]:
 
 
 def _folded(node: Node, filled: dict[tuple[int, ...], str]) -> Node:
-    """What becomes of a node that reads constants only. Those of one value, small when written down, are there once."""
+    """What folding makes of a node that reads only constants. Filled tensors of the same size are stored once."""
     constant = Node(node.name, "Const", outputs=node.outputs)
     if node.op == "Fill":
         first = filled.setdefault(node.outputs, node.name)
@@ -94,17 +94,17 @@ def _folded(node: Node, filled: dict[tuple[int, ...], str]) -> Node:
 
 
 def constants(nodes: Iterable[Node]) -> int:
-    """The bytes that are held for constants, also while another graph runs."""
+    """The bytes of constants. They stay allocated while other graphs run."""
     return sum(_rounded(size) for node in nodes if node.op == "Const" for size in node.outputs)
 
 
 def peak(nodes: Sequence[Node], threads: int = 2) -> Peak:
-    """Constants and placeholders stay from when they are first there to the end."""
+    """The peak of one run. Constants and placeholders stay allocated until the end."""
     return _Run(nodes, threads).peak()
 
 
 def _source(name: str) -> tuple[str, int]:
-    """The node that an input names, and which of its outputs; -1 for only its end."""
+    """The node that an input refers to, and the index of its output; -1 for a control dependency."""
     if name.startswith("^"):
         return name[1:], -1
     source, _, output = name.partition(":")
@@ -125,11 +125,11 @@ class _Buffer:
     def __init__(self, size: int, of_images: bool) -> None:
         self.size = size
         self.of_images = of_images
-        self.readers = 0  # that have not ended
+        self.readers = 0  # that have not finished
 
 
 class _Memory:
-    """What is held now, and the most there ever was."""
+    """The bytes held now, and the peak so far."""
 
     def __init__(self) -> None:
         self._held = 0
@@ -143,7 +143,7 @@ class _Memory:
         return buffer
 
     def release(self, buffer: _Buffer) -> None:
-        """One reader less; the last one takes the buffer with it."""
+        """Remove one reader; free the buffer after the last."""
         buffer.readers -= 1
         if buffer.readers == 0:
             self._held -= buffer.size
@@ -170,7 +170,7 @@ class _Run:
                 self._readers[source] = self._readers.get(source, 0) + 1
         self._memory = _Memory()
         self._buffers: dict[tuple[int, int], _Buffer] = {}
-        self._mine: dict[int, list[_Buffer]] = {}  # what a running node holds for itself
+        self._mine: dict[int, list[_Buffer]] = {}  # buffers that a running node holds until it finishes
         self._at_once: list[deque[int]] = [deque() for _ in range(threads)]
         self._later: list[deque[int]] = [deque() for _ in range(threads)]
 
@@ -243,7 +243,7 @@ class _Run:
         return None
 
     def _finish(self, index: int) -> list[int]:
-        """Give back what it no longer needs; returns what can run now."""
+        """Release the node's buffers; returns the nodes that can run now."""
         for buffer in self._mine.pop(index):
             self._memory.release(buffer)
         ready = []

@@ -1,4 +1,4 @@
-"""An attempt from the first import of the OD API to the exported model. Reads top to bottom.
+"""One attempt: build, trace, train, evaluate and export, in this order from top to bottom.
 
 Import this module only after `compat.install()`.
 """
@@ -57,7 +57,7 @@ class Attempt:
         self.probe = spec.probe if spec.probe and memory.is_counted else None
         self.steps = config.train_config.num_steps
         self.walked: Walk | None = None
-        self.evaluation: Evaluation | None = None  # built when it is first due, not on the way to the first step
+        self.evaluation: Evaluation | None = None  # built when first due, so that it does not delay the first step
 
     def run(self) -> None:
         self._build()
@@ -66,7 +66,7 @@ class Attempt:
             self._train()
         try:
             self._evaluate_at_end()
-        finally:  # an evaluation that fails does not cost the model that was trained
+        finally:  # export the trained model even if its evaluation fails
             self._export()
 
     def _build(self) -> None:
@@ -86,16 +86,16 @@ class Attempt:
         return probe.best_guess(self.probe, self.batch) if self.probe else self.spec.micro_batch or self.batch
 
     def _seed(self) -> None:
-        """Seeds are baked in as things are built. The same one at another step would show the same images again."""
+        """Seed by the step to resume from: models and inputs bake the seed in, and the same one would repeat images."""
         tf.keras.utils.set_random_seed(self.spec.seed + newest_step(self.checkpoints_dir))
 
     def _trace(self, micro_batch: int) -> Batch:
-        """Build the input and trace the step for `micro_batch`; returns the batch that warmed the input up."""
+        """Build the input and trace the step for `micro_batch`; returns the first batch. Training will not see it."""
         self.step.split(self.batch // micro_batch)
         self._seed()
         self.iterator = iter(inputs_of.training(self.config, self.model, micro_batch))
         self.reporter.phase(Phase.TRACING)
-        # Readers, decoders and the shuffle buffer warm up on the other cores while Python traces.
+        # Fill the readers, decoders and shuffle buffer on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
         functions = self.step.trace(self.iterator)
         first_batch: Batch = warm_up.result()
@@ -111,7 +111,7 @@ class Attempt:
             self.reporter.warning("only the first eval_input_reader is evaluated")
 
     def _start(self) -> None:
-        """Go on from the newest checkpoint, or from the one to fine-tune, or from nothing."""
+        """Resume from the newest checkpoint, else warm-start from `fine_tune_checkpoint`, else start from scratch."""
         self.checkpoints = Checkpoints(
             self.checkpoints_dir, self.step, keep=self.spec.keep_checkpoints, reporter=self.reporter
         )
@@ -137,19 +137,19 @@ class Attempt:
                 if due or evaluate or step % self.spec.checkpoint_every_steps == 0 or step == self.steps:
                     self._save(meter)
                     last_save = time.monotonic()
-                if self.stop.asked and not self.progress.has_unsaved():  # also when it was asked during the save
+                if self.stop.asked and not self.progress.has_unsaved():  # also if the request came during the save
                     raise Stopped(f"stopped on request after step {step}, which was saved")
                 if evaluate:
                     self._evaluate_between_steps()
                     meter.restart()
 
     def _evaluation_is_due(self, step: int) -> bool:
-        """Between segments; the one after the last step is asked for by itself."""
+        """Whether to evaluate between steps. `evaluate_at_end` decides about the last step."""
         every = self.spec.evaluate_every_steps
         return bool(self.config.eval_input_reader) and every > 0 and step % every == 0 and step < self.steps
 
     def _save(self, meter: Meter) -> None:
-        """Never saves weights that are not numbers: every later attempt would resume from them."""
+        """Save a checkpoint; raises an Ending if weights are not finite, since later attempts would resume them."""
         meter.report()
         if not self.step.weights_are_finite():
             raise Ending(
@@ -164,7 +164,7 @@ class Attempt:
         meter.restart()
 
     def _evaluate_between_steps(self) -> None:
-        """Training goes on after an evaluation that failed. Memory, disk and the like are still an end."""
+        """Continue training after an error in the evaluation. Running out of memory, disk and the like still raises."""
         try:
             self._evaluate()
         except Exception as error:
@@ -173,7 +173,7 @@ class Attempt:
                 raise
             traceback.print_exc()
             self.reporter.warning(f"the evaluation at step {self.progress.step} failed: {ending.message}")
-        # Memory that runs out from here on is a step's: the phase tells the planner which of the two did not fit.
+        # If memory runs out later, the phase tells the planner that a step did not fit, not the evaluation.
         self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps)
 
     def _evaluate(self) -> None:
@@ -204,7 +204,7 @@ class Attempt:
 
     @contextmanager
     def _averaged_weights(self) -> Iterator[None]:
-        """The moving average in place of the weights, where the config keeps one."""
+        """Replace the weights by their moving averages inside, if the config has them."""
         if not self.config.train_config.optimizer.use_moving_average:
             yield
             return

@@ -1,7 +1,7 @@
-"""Instance masks in the pixels of the original image, one at a time and compressed.
+"""Instance masks in pixels of the original image, handled one at a time and compressed.
 
-The OD API would hold all masks of an image at full size on the device: 100 detections in a 12-megapixel photograph are
-5 GB. Its ground truth also went through the network's image size and back, which moves its edges.
+The OD API would hold all masks of an image at full size on the device: 5 GB for 100 detections in a 12-megapixel image.
+It also resizes true masks to the network's image size and back, which shifts their edges.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ import numpy as np
 import tensorflow as tf
 from pycocotools import mask as rle
 
-_STRIP = 64  # rows that are pasted at a time: a mask of 12 megapixels would need 276 MB at once
-Box = Sequence[float]  # ymin, xmin, ymax, xmax, as parts of the image's height and width
+_STRIP = 64  # rows pasted at a time: a whole mask of 12 megapixels would need 276 MB
+Box = Sequence[float]  # ymin, xmin, ymax, xmax, as fractions of the image's height and width
 
 
 def of_record(features: Mapping[str, Any], class_ids: Mapping[str, int]) -> Iterator[tuple[int, Any, bool]]:
-    """The class, the mask and the crowd flag of each object in a record of the dataset."""
-    # As the OD API does: names are looked up in the label map, and numbers count only where there are no names.
+    """Yield class, mask and crowd flag of each object in a record of the dataset."""
+    # As in the OD API: names are looked up in the label map; numbers count only where there are no names.
     names = [name.decode(errors="replace") for name in features["image/object/class/text"].bytes_list.value]
     classes = [class_ids.get(name, 0) for name in names] or features["image/object/class/label"].int64_list.value
     crowds = [*features["image/object/is_crowd"].int64_list.value]
@@ -28,12 +28,12 @@ def of_record(features: Mapping[str, Any], class_ids: Mapping[str, int]) -> Iter
 
 
 def decode(png: bytes) -> Any:
-    """Decoded as for training. Pillow weighs colours, and cuts 16 bits, in another way than TensorFlow."""
+    """Decode with TensorFlow, as training does: Pillow converts colours and 16-bit values differently."""
     return tf.io.decode_png(png, channels=1).numpy()[:, :, 0] > 0
 
 
 def paste(mask: Any, box: Box, height: int, width: int) -> tuple[Any, int, int]:
-    """The part of the image that a mask relative to `box` covers, as the OD API places it, with its top and left."""
+    """The mask in image pixels, cropped to `box`, and the top and left of the crop. Placed as by the OD API."""
     top, rows = _samples(box[0], box[2], height, mask.shape[0])
     left, columns = _samples(box[1], box[3], width, mask.shape[1])
     part = np.empty((len(rows), len(columns)), bool)
@@ -44,7 +44,7 @@ def paste(mask: Any, box: Box, height: int, width: int) -> tuple[Any, int, int]:
 
 
 def _samples(start: float, end: float, pixels: int, cells: int) -> tuple[int, Any]:
-    """Where the pixels that lie within start … end fall among the mask's cells, and the first of these pixels."""
+    """The first image pixel within start … end, and the position in mask cells of each pixel within."""
     if end <= start:
         return 0, np.empty(0)
     places = np.linspace(0, 1, pixels) if pixels > 1 else np.array([0.5])
@@ -54,7 +54,7 @@ def _samples(start: float, end: float, pixels: int, cells: int) -> tuple[int, An
 
 
 def _between(values: Any, places: Any) -> Any:
-    """Rows of `values` interpolated at `places`."""
+    """The rows of `values`, interpolated at `places`."""
     below = np.floor(places).astype(int)
     above = np.minimum(below + 1, len(values) - 1)
     share = (places - below)[:, None]
@@ -62,14 +62,14 @@ def _between(values: Any, places: Any) -> Any:
 
 
 def compress(part: Any, top: int, left: int, height: int, width: int) -> Any:
-    """The run-length code of an image that is empty beside `part`; the whole image is never made."""
+    """The run-length encoding of an image that is empty outside `part`, without creating the whole image."""
     rows, columns = part.shape
     framed = np.zeros((rows + 2, columns), np.int8)
     framed[1:-1] = part
-    changes = np.diff(framed, axis=0).T  # of each column: 1 where a run starts, -1 behind its end
+    changes = np.diff(framed, axis=0).T  # per column: 1 where a run starts, -1 after its end
     column, row = np.nonzero(changes)
     places = (left + column) * height + top + row
-    if places.size:  # a run that goes on at the top of the next column
+    if places.size:  # join runs that continue at the top of the next column
         joins = np.flatnonzero(places[1:-1:2] == places[2::2])
         places = np.delete(places, np.concatenate([2 * joins + 1, 2 * joins + 2]))
     ends = places if places.size and places[-1] == height * width else np.append(places, height * width)

@@ -17,9 +17,9 @@ from worker.trainer.step import Losses, TrainStep
 
 
 class Meter:
-    """Turns finished steps into `step` events and TensorBoard summaries, a few a minute rather than all of them.
+    """Reports a step every `every_s` seconds, not every step.
 
-    Fetching a loss waits for the device, so it happens only when there is something to report.
+    Fetching a loss waits for the device, so losses are fetched only for a report.
     """
 
     def __init__(self, train_step: TrainStep, steps: int, every_s: float, reporter: Reporter, memory: Memory) -> None:

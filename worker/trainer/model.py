@@ -1,4 +1,4 @@
-"""The detection model that a pipeline.config describes, built by the OD API, and its warm start."""
+"""Build the detection model of a pipeline.config with the OD API, and warm-start it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,8 @@ from worker.trainer.failures import Ending, mismatch, read_exception
 
 
 def build(config: Any, *, is_training: bool) -> Any:
-    """The DetectionModel; its variables come into being when it is first traced."""
-    # The OD API honours use_bfloat16 on TPUs only. The policy is global, so it is set for every build.
+    """The DetectionModel. Its variables are created when it is first traced."""
+    # The OD API honours use_bfloat16 on TPUs only. The policy is global, so every build must set it.
     policy = "mixed_bfloat16" if is_training and config.train_config.use_bfloat16 else "float32"
     tf.keras.mixed_precision.set_global_policy(policy)
     try:
@@ -27,7 +27,7 @@ def build(config: Any, *, is_training: bool) -> Any:
 
 
 def _in_float32(crop: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
-    """TensorFlow crops float32 only: the features are cast for it, and the crops back to what they were."""
+    """Cast around the crop: TensorFlow's operation supports only float32."""
 
     def cropped(features: list[tf.Tensor], *arguments: Any) -> tf.Tensor:
         floats = [tf.cast(level, tf.float32) for level in features]
@@ -37,13 +37,13 @@ def _in_float32(crop: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
 
 
 def set_training(model: Any, is_training: bool) -> None:
-    """What the OD API's own loops set before they trace a function of the model."""
+    """Call before tracing a function of the model, as the OD API's own loops do."""
     model._is_training = is_training
     tf.compat.v1.keras.backend.set_learning_phase(is_training)
 
 
 def warm_start(model: Any, train_config: Any) -> None:
-    """Load `fine_tune_checkpoint` into the model, whose variables must exist. All that it should fill must match."""
+    """Load `fine_tune_checkpoint` into the model, whose variables must exist. Raises an Ending unless all match."""
     path = train_config.fine_tune_checkpoint
     config_util.update_fine_tune_checkpoint_type(train_config)
     kind = train_config.fine_tune_checkpoint_type

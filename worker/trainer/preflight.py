@@ -1,4 +1,4 @@
-"""What can be checked before TensorFlow is imported: within a second, with the file and the field named."""
+"""Checks that need no TensorFlow. They take under a second, and their errors name the file and the field."""
 
 import glob
 from collections import Counter
@@ -14,7 +14,7 @@ from worker.trainer.failures import Ending
 
 
 def read_config(attempt_dir: Path) -> Any:
-    """The attempt's pipeline.config, parsed with the real schema and checked for our three families."""
+    """Parse the attempt's pipeline.config with the OD API's schema, and check that it is of a supported family."""
     path = attempt_dir / CONFIG_FILE
     try:
         config = pipeline_config.parse(path.read_text(encoding="utf-8"))
@@ -27,7 +27,7 @@ def read_config(attempt_dir: Path) -> Any:
 
 
 def check(spec: AttemptSpec, config: Any) -> None:
-    """Everything the attempt will open is there and fits; the first thing that does not ends the attempt."""
+    """Check every file that the attempt will open. Raises an Ending for the first problem."""
     batch = config.train_config.batch_size
     for micro_batch in (spec.micro_batch or batch, *(spec.probe.micro_batches if spec.probe else ())):
         if batch % micro_batch:
@@ -45,12 +45,12 @@ def classes_of(config: Any) -> int:
 
 
 def record_files(reader: Any) -> list[str]:
-    """The files an `input_path` names, with the OD API's wildcards."""
+    """The files that `input_path` names; wildcards are expanded as by the OD API."""
     return sorted(file for pattern in reader.tf_record_input_reader.input_path for file in glob.glob(pattern))
 
 
 def check_records(field: str, reader: Any) -> None:
-    """All files are there, are whole, and hold at least one record between them."""
+    """Check that all files exist and are complete, and that there is at least one record in total."""
     paths = reader.tf_record_input_reader.input_path
     if not paths:
         raise Ending(Reason.BAD_DATASET, f"{field}.tf_record_input_reader.input_path: no file is named")
@@ -77,13 +77,13 @@ def read_label_map(field: str, reader: Any) -> Any:
 
 
 def class_ids(field: str, reader: Any) -> dict[str, int]:
-    """What records may call their classes, with its id: the OD API looks up names and display names."""
+    """Class ids by name. The OD API accepts names and display names in records."""
     items = read_label_map(field, reader).item
     return {name: item.id for item in items for name in (item.name, item.display_name) if name}
 
 
 def check_label_map(field: str, reader: Any, num_classes: int) -> None:
-    """Ids lie in 1 … num_classes (gaps are COCO's custom, 0 is the background), each once and named."""
+    """Check that ids are unique, named and in 1 … num_classes. Gaps are allowed (COCO has them), and 0 (background)."""
     where, path = f"{field}.label_map_path", Path(reader.label_map_path)
     items = read_label_map(field, reader)
     ids = [item.id for item in items.item]

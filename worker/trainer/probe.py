@@ -1,8 +1,8 @@
-"""The probe: measure the step on the worst input, choose the micro-batch, before training and in the same process.
+"""The probe's decisions: which micro-batch to measure next, and which one to train with.
 
-It begins with the largest micro-batch that is expected to fit: where that one proves right, the probe has cost no trace
-of its own. Another one is tried only where what was measured says that a larger one fits, or that this one does not.
-What is chosen was measured too, so a wrong guess costs one trace and not an attempt.
+It starts with the largest micro-batch that is expected to fit; if that is right, the probe needs no extra trace. It
+tries another one only if the measurements say that a larger one fits, or that this one does not. The chosen micro-batch
+was itself measured, so a wrong guess costs one trace and not an attempt.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,19 +12,19 @@ from types import MappingProxyType
 from services.domain.contract import Probe
 from worker.trainer.graph_memory import Walk
 
-Points = Mapping[int, int | None]  # micro-batch: peak in bytes; None: more than there is
+Points = Mapping[int, int | None]  # peak in bytes by micro-batch; None: ran out of memory
 
-# Of the limit that must be left: equal steps do not peak equally. Training came to up to 15 % more than two of them,
-# and up to 4 % more than ten (`benchmarks/probe_error.py`). It is what the memory law allows for after one measurement:
-# what the probe takes, the plan of the next job takes too.
+# The fraction of the limit to keep free: equal steps have unequal peaks. Training needed up to 15 % more than two steps
+# and up to 4 % more than ten (`benchmarks/probe_error.py`). The memory law keeps the same margin after one measurement,
+# so the plan of the next job accepts what the probe accepts.
 _ROOM = 0.055
-_SHORT = 1.12  # what many steps were seen to need, of what two or three did
+_SHORT = 1.12  # peak of many steps, relative to that of two or three
 
 
 def choose(probe: Probe, batch: int, measure: Callable[[int], int | None]) -> tuple[int, dict[int, int | None]]:
-    """The micro-batch to train with, and what `measure` said of those that were tried. The chosen one is among them.
+    """The micro-batch to train with, and the results of `measure`, which include the chosen one.
 
-    Where not even the smallest fits, that one: training with it will fail, and say why.
+    If not even the smallest fits, it is chosen all the same: training will fail with it and report why.
     """
     points: dict[int, int | None] = {}
     while (best := best_guess(probe, batch, points)) not in points:
@@ -33,16 +33,16 @@ def choose(probe: Probe, batch: int, measure: Callable[[int], int | None]) -> tu
 
 
 def with_walk(probe: Probe, batch: int, walked: Walk | None) -> Probe:
-    """What the step's own graph says takes the place of what is guessed from other models."""
+    """Replace expectations that were guessed from other models by the estimate from the step's own graph."""
     if walked is None or not probe.is_guess:
         return probe
-    sums = probe.sums_bytes if walked.micro_batch < batch else 0  # among the variables that were walked
+    sums = probe.sums_bytes if walked.micro_batch < batch else 0  # `walked` counts the gradient sums as variables
     fixed, image = max(walked.fixed_bytes - sums, 1), max(walked.image_bytes, 1)
     return replace(probe, fixed_bytes=fixed, image_bytes=image)
 
 
 def best_guess(probe: Probe, batch: int, points: Points = MappingProxyType({})) -> int:
-    """The largest micro-batch that fits by what is known; the smallest one where none does."""
+    """The largest micro-batch that fits as far as known; the smallest if none does."""
     return next((size for size in probe.micro_batches if _fits(probe, batch, points, size)), probe.micro_batches[-1])
 
 
@@ -53,9 +53,9 @@ def _fits(probe: Probe, batch: int, points: Points, size: int) -> bool:
 
 
 def _predict(probe: Probe, batch: int, points: Points, size: int) -> float:
-    """The peak at `size`: along the line through two measurements, or the expected one scaled by what is known.
+    """Predict the peak at `size`: by the line through two measurements, else by the expectation, scaled to fit them.
 
-    A few steps that needed less than expected prove little: many may need more.
+    A few steps that need less than expected prove little, since many steps may need more: `_SHORT` allows for that.
     """
 
     def sums(at: int) -> int:

@@ -1,4 +1,4 @@
-"""How far an attempt got: what its outcome says, whatever the end."""
+"""How far an attempt got: what its outcome reports, however it ends."""
 
 from dataclasses import dataclass, field
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 @dataclass
 class Progress:
     step: int = 0  # completed
-    runs: int = 0  # micro-batches that were computed
+    runs: int = 0  # computed micro-batches
     saved_step: int | None = None
-    walked_bytes: int | None = None  # what the step's graph says of its peak
+    walked_bytes: int | None = None  # the peak as estimated from the step's graph
     metrics: dict[str, float] = field(default_factory=dict)
     export: str | None = None
 

@@ -1,4 +1,4 @@
-"""What the trainer tells the world: `events.jsonl` as it goes, `outcome.json` once at the end."""
+"""Write the trainer's reports: `events.jsonl` while it runs, `outcome.json` once at the end."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from services.domain.contract import (
 
 
 class Reporter:
-    """Writes into one attempt directory. Each event is one `write` of a whole line, so a reader never sees half."""
+    """Writes into one attempt directory. Each event is a whole line in one `write`, so readers never see half of it."""
 
     def __init__(self, attempt_dir: Path) -> None:
         self.attempt_dir = attempt_dir
@@ -44,7 +44,7 @@ class Reporter:
 
     @staticmethod
     def say(text: str) -> None:
-        """A line of `train.log`, where standard output goes, for people who read along."""
+        """Print a line for people who read `train.log`, where standard output goes."""
         print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", flush=True)
 
     def seconds(self) -> float:
@@ -58,7 +58,7 @@ class Reporter:
     def evaluation(self, step: int, metrics: dict[str, float], **fields: Any) -> dict[str, float]:
         """Report an evaluation; returns the metrics that the event holds.
 
-        A file holds all of them where the event does not, or where names are too long for series.
+        If there are too many for an event, or a name is too long for a series, a file holds all of them.
         """
         kept = bounded_metrics(metrics)
         if len(kept) < len(metrics) or any(len(name) > LONGEST_METRIC_NAME for name in kept):
@@ -70,12 +70,12 @@ class Reporter:
         return kept
 
     def outcome(self, outcome: Outcome) -> bool:
-        """Write the outcome, durably and in one piece. Only the first call counts; returns whether it was this one."""
+        """Write the outcome durably and atomically. Only the first call writes; returns whether it was this one."""
         with self._lock:
             if self._ended:
                 return False
             self._ended = True
-        with contextlib.suppress(OSError):  # a full disk must not keep the outcome from being tried
+        with contextlib.suppress(OSError):  # a full disk must not prevent the attempt to write the outcome
             self.event(EventKind.OUTCOME, reason=outcome.reason, message=outcome.message, step=outcome.step)
             os.fsync(self._events)
         write_durably(self.attempt_dir / OUTCOME_FILE, outcome.to_json())
@@ -83,7 +83,7 @@ class Reporter:
 
 
 def write_durably(path: Path, text: str) -> None:
-    """A reader sees the old content or all of the new, also after a power cut."""
+    """Replace a file atomically: readers see the old or the new content, also after a power cut."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("w") as file:
         file.write(text)
@@ -94,7 +94,7 @@ def write_durably(path: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """What was written into this file, or folder, survives a power cut from now on."""
+    """Flush a file, or a folder's entries, to disk: they survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -103,11 +103,11 @@ def sync(path: Path) -> None:
 
 
 def host_memory() -> dict[str, int]:
-    """This process's resident bytes, now and at most."""
+    """This process's resident bytes, current and peak."""
     with open("/proc/self/status") as status:
         kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in status if line.startswith(("VmRSS", "VmHWM"))}
     return {"current": kilobytes["VmRSS"] * 1024, "peak": kilobytes["VmHWM"] * 1024}
 
 
 def host_peak_bytes() -> int:
-    return host_memory()["peak"]  # getrusage's also counts the parent's, from before the exec
+    return host_memory()["peak"]  # getrusage would include the parent's peak from before exec

@@ -1,4 +1,4 @@
-"""Pictures of an evaluation: the source image with the truth on the left and the prediction on the right."""
+"""Draw sample pictures: the original image with truth on the left and prediction on the right."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from PIL import Image
 from worker.trainer import class_labels, masks
 
 GAP = 8  # pixels between truth and prediction
-LARGEST, SMALLEST = 1024, 256  # of a picture's longer side: a label must be readable on a tiny image
+LARGEST, SMALLEST = 1024, 256  # pixels of a picture's longer side; labels must be readable on tiny images
 _LEAST_SCORE = 0.3
 _MOST_BOXES = 50
 
@@ -22,16 +22,16 @@ class_labels.install_font()
 
 @dataclass(frozen=True)
 class Objects:
-    """The objects of one side, with boxes in pixels of the original image."""
+    """The objects to draw on one side. Boxes are in pixels of the original image."""
 
     is_truth: bool
     boxes: Any
     classes: Any
     scores: Any
-    masks: Sequence[Any] | None = None  # truth: PNG files of the whole image; prediction: relative to their boxes
+    masks: Sequence[Any] | None = None  # truth: PNG files at image size; prediction: arrays relative to their boxes
 
     def drawn(self) -> "Objects":
-        """The best of them, no more than can be told apart."""
+        """The best objects, no more than a viewer can tell apart."""
         chosen = [n for n in np.argsort(-self.scores, kind="stable") if self.scores[n] > _LEAST_SCORE][:_MOST_BOXES]
         some = None if self.masks is None else [self.masks[n] for n in chosen]
         return Objects(self.is_truth, self.boxes[chosen], self.classes[chosen], self.scores[chosen], some)
@@ -40,7 +40,7 @@ class Objects:
 def draw(
     path: Path, image: bytes, size: tuple[int, int], truth: Objects, prediction: Objects, names: Mapping[int, Any]
 ) -> None:
-    """Save the picture. `size` is the original image's height and width."""
+    """Save the picture to `path`. `size` is the height and width of the original image."""
     picture = _scaled(image, size)
     sides = [_draw_objects(picture, size, objects.drawn(), names) for objects in (truth, prediction)]
     gap = np.full((picture.shape[0], GAP, 3), 255, np.uint8)
@@ -53,7 +53,7 @@ def _scaled(encoded: bytes, size: tuple[int, int]) -> Any:
     scale = min(max(longest, SMALLEST), LARGEST) / longest
     target = (max(1, round(width * scale)), max(1, round(height * scale)))
     with Image.open(io.BytesIO(encoded)) as image:
-        image.draft("RGB", target)  # a large JPEG is decoded at a fraction of its size
+        image.draft("RGB", target)  # decodes a large JPEG at a fraction of its size
         return np.asarray(image.convert("RGB").resize(target))
 
 

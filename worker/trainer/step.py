@@ -1,4 +1,4 @@
-"""One training step: micro-batches, accumulated gradients, one update. Traced once for each number of pieces."""
+"""One training step: micro-batches, accumulated gradients, one update. Traced once per number of micro-batches."""
 
 import time
 from collections.abc import Iterator
@@ -18,28 +18,28 @@ from worker.trainer.model import set_training
 
 Losses = dict[str, tf.Tensor]
 
-_REHEARSAL_S = 30.0  # the first micro-batch, which TensorFlow optimises its graph for, takes a fourth of it
+_REHEARSAL_S = 30.0  # a quarter of it goes to the first micro-batch, when TensorFlow optimises the graph
 
 
 class TrainStep:
     """`batch = micro_batch × accumulation` images make one update.
 
-    The gradient is the mean over the micro-batches. That equals the gradient of the whole batch where the loss
-    is a mean over images (two-stage models); where it is normalised over the batch (EfficientDet divides by the
-    matched anchors of the batch) or batch statistics are used, each micro-batch is normalised by itself.
+    The gradient is the mean over the micro-batches. That equals the gradient of the whole batch if the loss is a mean
+    over images (two-stage models). If the loss is normalised over the batch (EfficientDet divides by the number of
+    matched anchors), or batch statistics are used, each micro-batch is normalised by itself.
     """
 
     def __init__(self, config: Any, model: Any, *, accumulation: int) -> None:
         self.model = model
         self.accumulation = accumulation
-        self.batch = int(config.train_config.batch_size)  # images an update
+        self.batch = int(config.train_config.batch_size)  # images per update
         self.global_step = tf.Variable(0, trainable=False, dtype=tf.int64, name="global_step")
         self.traces = 0
         self._train_config = config.train_config
         self._build_optimizer()
         self._variables: list[tf.Variable] = []
         self._sums: list[tf.Variable] = []
-        self._functions: dict[int, Any] = {}  # by accumulation: the step of a whole batch, or of a micro-batch
+        self._functions: dict[int, Any] = {}  # by accumulation
         self._apply = tf.function(self._apply_sums, autograph=False)
         self._finite = tf.function(self._all_finite, autograph=False)
 
@@ -48,7 +48,7 @@ class TrainStep:
         return self.batch // self.accumulation
 
     def trace(self, iterator: Iterator[Any]) -> list[Any]:
-        """Build the graphs, and with them all variables (weights, slots, sums), without running them.
+        """Build the graphs without running them. This creates all variables (weights, slots, sums).
 
         Returns the concrete functions that an update runs one after the other.
         """
@@ -64,8 +64,10 @@ class TrainStep:
         return losses
 
     def rehearse(self, iterator: Iterator[Any]) -> int:
-        """As much of an update as decides its memory, and the update itself. Returns how many micro-batches that were:
-        enough of them, but where they are slow, two at least."""
+        """Run enough micro-batches to reach the peak memory of training, then one update.
+
+        Returns how many micro-batches ran: ENOUGH_RUNS, or fewer if they are slow, but at least two.
+        """
         step = self._function()
         until = time.monotonic() + _REHEARSAL_S
         runs = 0
@@ -77,11 +79,11 @@ class TrainStep:
         return runs
 
     def split(self, accumulation: int) -> None:
-        """From now on a batch is computed in this many pieces. What was traced for another number is kept."""
+        """Compute each batch in this many micro-batches from now on. Keeps what was traced for other numbers."""
         self.accumulation = accumulation
 
     def settle(self) -> None:
-        """Give up what only another number of pieces needed."""
+        """Release the functions and variables that only other numbers of micro-batches needed."""
         self._functions = {self.accumulation: self._function()}
         if self.accumulation == 1:
             self._sums = []
@@ -89,11 +91,11 @@ class TrainStep:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Whatever runs inside: afterwards the weights, the optimizer and the step are as before, bit for bit.
+        """Restore the weights, the optimizer and the step counter afterwards, bit for bit.
 
-        The variables must exist. Their copies are on the host.
+        The variables must exist. Their copies are kept in host memory.
         """
-        averaged = getattr(self.optimizer, "_optimizer", self.optimizer)  # the one inside a moving average
+        averaged = getattr(self.optimizer, "_optimizer", self.optimizer)  # the one that a moving average wraps
         variables = [*self.model.variables, *self.optimizer.variables(), *averaged.variables(), self.global_step]
         before = [np.array(variable.numpy()) for variable in variables]
         try:
@@ -121,7 +123,7 @@ class TrainStep:
         return tf.reduce_all([tf.reduce_all(tf.math.is_finite(v)) for v in self.model.trainable_variables])
 
     def swap_averages(self) -> None:
-        """Exchange the weights and their moving averages; twice restores them bit for bit."""
+        """Swap the weights with their moving averages. A second call restores them bit for bit."""
         for variable in self.optimizer._model_weights:
             average = self.optimizer.get_slot(variable, "average")
             weight = variable.read_value()
@@ -136,7 +138,7 @@ class TrainStep:
         except ValueError as error:
             raise Ending(Reason.BAD_CONFIG, f"train_config.optimizer: {error}") from error
         if self._train_config.optimizer.HasField("rms_prop_optimizer"):
-            # The OD API hands RMSprop's decay to Keras as a decay of the learning rate, which dwindles to nothing.
+            # The OD API passes RMSprop's decay to Keras as learning rate decay, which soon shrinks the rate to nothing.
             rms_prop = getattr(self.optimizer, "_optimizer", self.optimizer)
             rms_prop._initial_decay = 0.0
             rms_prop._set_hyper("decay", 0.0)
@@ -182,7 +184,7 @@ class TrainStep:
         return tape.gradient(total, self._variables, unconnected_gradients="zero"), losses
 
     def _chosen_variables(self) -> list[tf.Variable]:
-        """Trainable variables less `freeze_variables`, which the OD API's TF2 loop ignores."""
+        """The trainable variables without `freeze_variables`, which the OD API's TF2 loop ignores."""
         config = self._train_config
         chosen = filter_variables(
             self.model.trainable_variables,
@@ -209,10 +211,10 @@ _VARIABLE_ARGUMENTS = ("initial_value", "trainable", "name", "dtype", "constrain
 
 
 def _variables_made_eagerly() -> AbstractContextManager[None]:
-    """Variables that a traced function makes on its way come into being outside its graph.
+    """Create the variables that a traced function creates outside of its graph.
 
-    `tf.function` traces everything a second time when it saw a variable made: half a minute for nothing, since
-    weights and slots are made once, whoever comes first.
+    `tf.function` traces a second time if the first trace created variables. That would cost half a minute for nothing:
+    weights and slots are created once, by the first trace.
     """
 
     def make(next_creator: Any, **arguments: Any) -> tf.Variable:

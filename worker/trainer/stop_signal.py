@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT, heard at once even while the main thread is deep inside TensorFlow."""
+"""Handle SIGTERM and SIGINT at once, even while the main thread is inside a long TensorFlow call."""
 
 import os
 import signal
@@ -11,10 +11,10 @@ SIGNALS = {signal.SIGTERM, signal.SIGINT}
 
 
 class StopRequest:
-    """The first signal asks; the second, or the first with nothing to save, ends the process at once.
+    """The first signal sets `asked`. A second one, or the first with nothing to save, ends the process at once.
 
-    Python runs signal handlers only between bytecodes of the main thread, which may be minutes inside one call.
-    So the signals are blocked in every thread and waited for in a thread of their own.
+    Python runs signal handlers only between bytecodes of the main thread, which may spend minutes in one call.
+    So the signals are blocked in every thread, and a separate thread waits for them.
     """
 
     def __init__(self, *, has_unsaved: Callable[[], bool], before_exit: Callable[[str], bool]) -> None:
@@ -27,7 +27,7 @@ class StopRequest:
         return self._asked.is_set()
 
     def listen(self) -> None:
-        """Call from the main thread before anything starts threads: they inherit what is blocked here."""
+        """Call from the main thread before any other thread starts: threads inherit the blocked signals."""
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         threading.Thread(target=self._wait, name="stop-request", daemon=True).start()
 
@@ -37,12 +37,12 @@ class StopRequest:
         if self._has_unsaved():
             name = signal.Signals(signal.sigwait(SIGNALS)).name
             self._end(f"ended at once by a second {name}: steps since the last checkpoint are lost")
-        self._end(f"stopped by {name}: nothing was unsaved")
+        self._end(f"stopped by {name}: there was nothing to save")
 
     def _end(self, message: str) -> None:
         try:
             first = self._before_exit(message)
-        except Exception:  # nothing may keep a process alive that has been told twice to go
+        except Exception:  # a failure here must not keep the process alive
             first = True
-        if first:  # otherwise the attempt ended by itself a moment ago, and says how
+        if first:  # otherwise the attempt has just ended by itself and reports that
             os._exit(EXIT_CODES[Reason.STOPPED])

@@ -1,4 +1,4 @@
-"""The largest input that a training can meet: images that fill their frame, as many boxes as the pipeline lets through.
+"""The largest input that training can get: images without padding, and as many boxes as the pipeline allows.
 
 Import this module only after `compat.install()`.
 """
@@ -10,12 +10,12 @@ Batch = tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]
 
 
 def endless(batch: Batch) -> tf.data.Iterator:
-    """`batch` made the worst, again and again. Of the same types and shapes: a step traced for one runs the other."""
+    """Repeat `batch`, made the worst case. Types and shapes stay, so a step traced for `batch` accepts it."""
     features, labels = batch
     images, boxes = features[Fields.image], labels[Fields.groundtruth_boxes]
     count, most = boxes.shape[:2]
     features = {**features, Fields.true_image_shape: tf.constant([images.shape[1:]] * count, tf.int32)}
-    # Each image's own boxes over and over, with what belongs to them; of none, the padding.
+    # Repeat each image's own boxes with their labels; an image without boxes repeats its padding.
     own = tf.maximum(tf.cast(labels[Fields.num_groundtruth_boxes], tf.int32), 1)
     which = tf.range(most)[tf.newaxis] % own[:, tf.newaxis]
     of_boxes = {key: value for key, value in labels.items() if value.shape[1:2] == [most]}
