@@ -10,14 +10,14 @@ IMAGE_SIZES = [(168, 300), (280, 200), (300, 168), (200, 280)]
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Small, with masks, landscape and portrait by turns: neither square nor of a size that anything trains at."""
+    """A small dataset with masks. Images alternate between landscape and portrait, and none has a network's size."""
     folder = Path(tmp_path_factory.mktemp("data"), "shapes")
     return shapes.generate(folder, train=24, validation=6, size=IMAGE_SIZES, seed=1)
 
 
 @pytest.fixture(scope="session")
 def tensorflow_ready() -> None:
-    """TensorFlow and the OD API importable in the test process itself; 15 s, once."""
+    """Make TensorFlow and the OD API importable in the test process; takes 15 s, once."""
     from worker.trainer import compat
 
     compat.install()

@@ -1,9 +1,9 @@
-"""Saves checkpoints as fast as it can, is killed at a random moment, and must resume: again and again.
+"""Save checkpoints as fast as possible, get killed at a random moment, resume; repeat.
 
     python saves_until_killed.py FOLDER ROUNDS SEED
 
-Each round is a child forked after the imports and before any operation. A child resumes, says at which step, then
-says each step that was saved, until it is killed without warning, though not before the second.
+Each round is a child process, forked after the imports and before any operation. It resumes, prints the step, then
+prints each step it has saved, until it is killed without warning, but not before its second save.
 """
 
 import json
@@ -37,7 +37,7 @@ def save_for_ever(folder: Path, pipe: int) -> None:
 
 
 def one_round(folder: Path, delay: float) -> list[int]:
-    """What the child said, up to its death."""
+    """Run one child and kill it; returns the steps that it printed."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

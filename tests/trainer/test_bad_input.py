@@ -1,4 +1,4 @@
-"""Bad input ends with one clear message and its own outcome: no traceback, nothing half-written."""
+"""Bad input ends an attempt with its own reason and one clear message: no traceback, no partial files."""
 
 import re
 import shutil
@@ -36,7 +36,7 @@ def first_train_file(config: Any) -> Path:
 
 
 def copy_data(tmp_path: Path, config: Any) -> None:
-    """Point the config at a copy of its training data that may be spoiled."""
+    """Point the config at a copy of its training data, which the test may damage."""
     copied = []
     for file in config.train_input_reader.tf_record_input_reader.input_path:
         copied.append(shutil.copy(file, tmp_path / Path(file).name))
@@ -169,8 +169,8 @@ def test_an_unknown_class_in_a_record_is_named(dataset: Dataset, tmp_path: Path)
     expect(ended, Reason.BAD_DATASET, "record 1", "class 7", "1 to 3")
 
 
-def test_a_class_that_the_label_map_does_not_name_is_told(dataset: Dataset, tmp_path: Path) -> None:
-    """The OD API looks names up and drops the boxes it does not find: it would train on empty images."""
+def test_a_class_that_is_not_in_the_label_map_is_named(dataset: Dataset, tmp_path: Path) -> None:
+    """The OD API drops boxes of classes that are not in the label map: it would train on empty images."""
 
     def change(config: Any) -> None:
         copy_data(tmp_path, config)
@@ -182,7 +182,7 @@ def test_a_class_that_the_label_map_does_not_name_is_told(dataset: Dataset, tmp_
     expect(ended, Reason.BAD_DATASET, "train_input_reader", "'circle'", "label map")
 
 
-def test_a_gpu_that_is_not_there_is_said(dataset: Dataset, tmp_path: Path) -> None:
+def test_a_missing_gpu_is_named(dataset: Dataset, tmp_path: Path) -> None:
     attempt = prepare(tmp_path / "attempt", "efficientdet_d0", dataset, slot_mb=0)
     spoil_file(attempt, SPEC_FILE, lambda text: text.replace('"cpu"', '"gpu"').replace('"gpu": 0', '"gpu": 5'))
 

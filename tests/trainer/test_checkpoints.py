@@ -1,4 +1,4 @@
-"""Checkpoints: exact resume, refusal of other variables, survival of a kill at any moment and of a lost file."""
+"""Checkpoints resume exactly, refuse other variables, and survive a kill at any moment and a damaged file."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ ROUNDS = 8
 
 @pytest.fixture
 def make(tensorflow_ready: None, tmp_path: Path) -> Any:
-    """make(...) → (step, iterator, checkpoints) of one job directory, as a new attempt would find it."""
+    """make(...) → (step, iterator, checkpoints) of one job directory, as for a new attempt."""
     from tests.support import tiny_detector
     from worker.trainer.checkpoints import Checkpoints
     from worker.trainer.step import TrainStep
@@ -50,7 +50,7 @@ def run(step: Any, iterator: Any, steps: int) -> None:
         step(iterator)
 
 
-def test_a_resumed_training_is_the_one_that_was_never_stopped(make: Any) -> None:
+def test_a_resumed_training_equals_one_that_was_never_stopped(make: Any) -> None:
     straight, iterator, _ = make()
     run(straight, iterator, 6)
     first, iterator, checkpoints = make()
@@ -67,7 +67,7 @@ def test_a_resumed_training_is_the_one_that_was_never_stopped(make: Any) -> None
     assert int(second.global_step) == 6
 
 
-def test_another_batch_goes_on_after_as_many_images_and_at_the_same_point_of_the_schedule(make: Any) -> None:
+def test_another_batch_size_resumes_after_as_many_images_at_the_same_point_of_the_schedule(make: Any) -> None:
     first, iterator, checkpoints = make(cosine=True)
     run(first, iterator, 6)
     checkpoints.save()
@@ -75,13 +75,13 @@ def test_another_batch_goes_on_after_as_many_images_and_at_the_same_point_of_the
     second, iterator, checkpoints = make(cosine=True, batch=2)
     assert checkpoints.resume(Resume.AUTO) == int(second.global_step) == 12
     assert float(second.model.a) == float(first.model.a)
-    # The learning rate follows the batch, and the schedule the images.
+    # The learning rate scales with the batch size; the schedule counts images.
     assert second.learning_rate() == pytest.approx(first.learning_rate() / 2, rel=1e-3)
     run(second, iterator, 1)
     assert checkpoints.save() == 13
 
 
-def test_what_was_translated_once_is_not_translated_again(make: Any) -> None:
+def test_a_step_is_converted_to_another_batch_size_only_once(make: Any) -> None:
     for batch, resumed in ((4, None), (2, 4), (2, 5), (4, 3)):
         step, iterator, checkpoints = make(batch=batch)
         assert checkpoints.resume(Resume.AUTO) == resumed
@@ -89,7 +89,7 @@ def test_what_was_translated_once_is_not_translated_again(make: Any) -> None:
         checkpoints.save()
 
 
-def test_of_a_larger_batch_the_newest_is_the_one_of_most_images(make: Any) -> None:
+def test_the_newest_checkpoint_is_the_one_with_most_images_not_the_highest_step(make: Any) -> None:
     for batch, resumed in ((2, None), (4, 3), (4, 4), (4, 5)):
         step, iterator, checkpoints = make(batch=batch)
         assert checkpoints.resume(Resume.AUTO) == resumed
@@ -97,7 +97,7 @@ def test_of_a_larger_batch_the_newest_is_the_one_of_most_images(make: Any) -> No
         checkpoints.save()
 
 
-def test_a_checkpoint_that_does_not_name_its_batch_is_resumed_at_its_step(make: Any, tmp_path: Path) -> None:
+def test_a_checkpoint_without_a_batch_size_is_resumed_at_its_step(make: Any, tmp_path: Path) -> None:
     import tensorflow as tf
 
     step, iterator, _ = make()
@@ -146,7 +146,7 @@ def test_a_fresh_start_over_checkpoints_is_refused(make: Any) -> None:
     assert raised.value.reason is Reason.BAD_CHECKPOINT
 
 
-def test_the_last_few_are_kept(make: Any, tmp_path: Path) -> None:
+def test_only_the_newest_checkpoints_are_kept(make: Any, tmp_path: Path) -> None:
     step, iterator, checkpoints = make()
     for _ in range(4):
         run(step, iterator, 1)
@@ -155,7 +155,7 @@ def test_the_last_few_are_kept(make: Any, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "checkpoints").glob("*.index")) == ["ckpt-3.index", "ckpt-4.index"]
 
 
-def test_a_checkpoint_that_the_disk_lost_is_passed_over_with_a_warning(make: Any, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_skipped_with_a_warning(make: Any, tmp_path: Path) -> None:
     step, iterator, checkpoints = make()
     for _ in range(2):
         run(step, iterator, 1)
@@ -168,7 +168,7 @@ def test_a_checkpoint_that_the_disk_lost_is_passed_over_with_a_warning(make: Any
     assert any(event["kind"] == "warning" and "ckpt-2" in event["message"] for event in events)
 
 
-def test_what_a_kill_left_behind_is_cleared_away(make: Any, tmp_path: Path) -> None:
+def test_files_of_a_killed_save_are_deleted(make: Any, tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     (folder / "ckpt-9_temp").mkdir(parents=True)
     (folder / "ckpt-9_temp" / "part-00000-of-00001.data-00000-of-00001").write_bytes(b"half")

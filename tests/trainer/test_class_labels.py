@@ -1,4 +1,4 @@
-"""Class names in pictures can be read, or are numbers that can be looked up."""
+"""Class names in pictures are readable, or replaced by numbers that can be looked up."""
 
 import io
 from pathlib import Path
@@ -15,7 +15,7 @@ NUMBERED = ["猫", "고양이", "قطة", "חתול", "cat 猫", "two\nlines"]
 
 
 def drawn(folder: Path, name: str) -> Any:
-    """The picture of a box of class 7 with this name."""
+    """The picture of one box of class 7, which has this name."""
     from worker.trainer import class_labels, samples
 
     encoded = io.BytesIO()
@@ -28,18 +28,18 @@ def drawn(folder: Path, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_name_that_the_font_has_is_written(tmp_path: Path, name: str) -> None:
+def test_a_name_that_the_font_covers_is_drawn(tmp_path: Path, name: str) -> None:
     from worker.trainer import class_labels
 
     picture = drawn(tmp_path, name)
 
     assert class_labels.numbered({7: {"id": 7, "name": name}}) == {}
-    assert not np.array_equal(picture, drawn(tmp_path, "�" * len(name)))  # what stands for a letter it does not have
+    assert not np.array_equal(picture, drawn(tmp_path, "�" * len(name)))  # the font's sign for a missing letter
     assert not np.array_equal(picture, drawn(tmp_path, "猫"))
 
 
 @pytest.mark.parametrize("name", NUMBERED)
-def test_for_a_name_that_it_does_not_have_the_number_is_written(tmp_path: Path, name: str) -> None:
+def test_a_name_that_the_font_does_not_cover_is_drawn_as_its_number(tmp_path: Path, name: str) -> None:
     from worker.trainer import class_labels
 
     assert class_labels.numbered({7: {"id": 7, "name": name}}) == {7: name}
@@ -47,12 +47,12 @@ def test_for_a_name_that_it_does_not_have_the_number_is_written(tmp_path: Path, 
 
 
 def test_letters_with_different_shapes_are_drawn_differently(tmp_path: Path) -> None:
-    """A font without them would draw the same empty box for each."""
+    """A font without these letters would draw the same empty box for each."""
     assert not np.array_equal(drawn(tmp_path, "жук"), drawn(tmp_path, "кит"))
 
 
 def test_a_label_lies_within_its_rectangle(tmp_path: Path) -> None:
-    """Letters are black on the class's colour; below the rectangle is the box's line, which none may cross."""
+    """Letters are black on the class's colour and must not cross the line of the box below."""
     side = drawn(tmp_path, "gjpqy")[:, :300]
     line = side[79:81, 30:240]
     assert (line == line[0, 0]).all()

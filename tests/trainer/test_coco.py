@@ -1,4 +1,4 @@
-"""Our figures are pycocotools' own, however many categories there are and whichever of them were found."""
+"""Our figures equal those of pycocotools, for any number of categories and any detections."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ CATEGORIES = [{"id": number, "name": f"class {number}"} for number in range(1, 1
 
 
 def annotations(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Objects of all sizes, some crowds; most were found, some nearly; two categories not at all, one has no object."""
+    """Objects of all sizes, some crowds, detected well or roughly; two categories undetected, one without objects."""
     random = np.random.default_rng(seed)
     truths: list[dict[str, Any]] = []
     found: list[dict[str, Any]] = []
@@ -35,7 +35,7 @@ def annotations(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def plainly(truths: list[dict[str, Any]], found: list[dict[str, Any]]) -> Any:
-    """pycocotools on all categories at once."""
+    """The evaluation by pycocotools of all categories at once."""
     with contextlib.redirect_stdout(io.StringIO()):
         truth = COCO()
         truth.dataset = {"info": {}, "images": [{"id": n} for n in range(6)], "categories": CATEGORIES}
@@ -68,7 +68,7 @@ def test_the_twelve_figures_are_those_of_pycocotools(seed: int, at_once: int, mo
         assert figures.get(f"Recall/AR@100 (small) ByCategory/{category['name']}", -1) == pytest.approx(small)
 
 
-def test_groups_of_categories_have_their_mean() -> None:
+def test_a_super_category_has_the_mean_of_its_categories() -> None:
     truths, found = annotations(3)
     groups = {"some": ["class 1", "class 5", "class 12"]}
 
@@ -78,5 +78,5 @@ def test_groups_of_categories_have_their_mean() -> None:
     assert figures["PerformanceBySuperCategory/some"] == pytest.approx(sum(of_members) / 2)
 
 
-def test_without_an_object_there_is_no_figure() -> None:
+def test_without_objects_there_are_no_figures() -> None:
     assert coco.figures("bbox", CATEGORIES, [], []) == {}

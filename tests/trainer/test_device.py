@@ -1,4 +1,4 @@
-"""Which settings reach TensorFlow. There is no GPU here, so `tf.config` is a recorder that keeps the order of calls."""
+"""The settings that reach TensorFlow. Tests run without a GPU, so a recorder of calls replaces `tf.config`."""
 
 import os
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from worker.trainer.failures import Ending
 
 
 class Recorder:
-    """Stands for `tf.config` on a box with some GPUs."""
+    """Replaces `tf.config` on a machine with some GPUs."""
 
     def __init__(self, gpus: int) -> None:
         self.gpus = [f"gpu-{number}" for number in range(gpus)]
@@ -44,7 +44,7 @@ def test_growth_is_set_on_every_gpu_before_one_is_chosen() -> None:
     ]
 
 
-def test_a_gpu_that_is_not_there_ends_with_that_reason() -> None:
+def test_a_missing_gpu_ends_with_that_reason() -> None:
     with pytest.raises(Ending) as raised:
         device.configure(Device(kind=DeviceKind.GPU, gpu=2), Recorder(gpus=2))
 
@@ -53,7 +53,7 @@ def test_a_gpu_that_is_not_there_ends_with_that_reason() -> None:
     assert "2 GPU(s)" in raised.value.message
 
 
-def test_a_cpu_slot_gets_the_allocator_that_gpus_have_with_its_limit() -> None:
+def test_a_cpu_slot_gets_the_allocator_of_gpus_with_its_limit() -> None:
     settings = device.environment(Device(memory_limit_mb=1500))
 
     assert settings["TF_CPU_ALLOCATOR_USE_BFC"] == "1"
@@ -74,7 +74,7 @@ def test_the_remedy_for_fragmentation_is_chosen_by_the_spec(chosen: bool) -> Non
     assert settings.get("TF_GPU_ALLOCATOR") == ("cuda_malloc_async" if chosen else None)
 
 
-def test_evaluations_peak_is_kept_apart_from_trainings() -> None:
+def test_evaluation_and_training_have_separate_peaks() -> None:
     figures = {"current": 5, "peak": 100}
     config = SimpleNamespace(
         experimental=SimpleNamespace(
@@ -91,14 +91,14 @@ def test_evaluations_peak_is_kept_apart_from_trainings() -> None:
     assert memory.counters() == AllocatorStats(limit=2**20, in_use=5, peak=100, evaluation_peak=400)
 
 
-def test_a_cpu_without_a_limit_claims_no_figures() -> None:
+def test_a_cpu_without_a_limit_has_no_counters() -> None:
     memory = device.Memory(Device(), "CPU:0", SimpleNamespace(experimental=None))
 
     with memory.evaluating():
         assert memory.counters() == AllocatorStats()
 
 
-def test_what_a_shell_exports_does_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_exported_in_a_shell_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"TF_GPU_ALLOCATOR": "cuda_malloc_async", "TF_CPP_MIN_LOG_LEVEL": "3"})
 
     device.prepare_environment(Device(kind=DeviceKind.GPU))

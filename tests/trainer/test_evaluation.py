@@ -1,4 +1,4 @@
-"""Pictures and metrics of an evaluation are in the frame of the original image, whatever the network's image is."""
+"""Pictures and metrics of an evaluation are in pixels of the original image, whatever the network's image size."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready"
 LANDSCAPE, PORTRAIT, TINY, LARGE = (120, 300), (310, 150), (9, 12), (3000, 4000)
 SIZES = (LANDSCAPE, PORTRAIT, TINY, LARGE)
 PICTURES = {LANDSCAPE: (120, 300), PORTRAIT: (310, 150), TINY: (192, 256), LARGE: (768, 1024)}
-TRUTH = (1 / 3, 1 / 4, 2 / 3, 3 / 4)  # whole pixels in each of the images
+TRUTH = (1 / 3, 1 / 4, 2 / 3, 3 / 4)  # falls on whole pixels in all images
 FOUND = (1 / 3, 1 / 2, 5 / 6, 5 / 6)
 
 
@@ -56,7 +56,7 @@ def records(tmp_path_factory: pytest.TempPathFactory, dataset: Dataset) -> Datas
 
 
 class Evaluated:
-    """An evaluation that found a square where there is one and a triangle where there is none, in each image."""
+    """An evaluation that detects in each image the square that is there, and a triangle that is not."""
 
     def __init__(
         self,
@@ -98,14 +98,14 @@ class Evaluated:
 
 
 def is_drawn(side: Any, row: float, column: float) -> bool:
-    """Whether something is drawn at or beside this place: a line is 2 pixels wide."""
+    """Whether something is drawn at or next to this position: lines are 2 pixels wide."""
     rows, columns = (slice(max(0, round(place) - 2), round(place) + 2) for place in (row, column))
     return bool((side[rows, columns] > 60).any())
 
 
 @pytest.mark.parametrize("resize", RESIZERS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_drawings_and_metrics_are_in_the_frame_of_the_original(
+def test_drawings_and_metrics_are_in_pixels_of_the_original(
     tmp_path: Path, records: Dataset, family: str, resize: Callable[[Any], None]
 ) -> None:
     evaluated = Evaluated(tmp_path, records, family, resize)
@@ -130,7 +130,7 @@ def test_drawings_and_metrics_are_in_the_frame_of_the_original(
     assert evaluated.metrics["DetectionBoxes_Precision/mAP"] == 1.0
 
 
-def test_a_picture_that_cannot_be_drawn_costs_only_itself(
+def test_a_picture_that_cannot_be_drawn_is_left_out_with_a_warning(
     tmp_path: Path, records: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from worker.trainer import samples
@@ -151,7 +151,7 @@ def test_a_picture_that_cannot_be_drawn_costs_only_itself(
     assert evaluated.metrics["DetectionBoxes_Precision/mAP"] == 1.0
 
 
-def test_metrics_that_fail_cost_only_themselves(
+def test_metrics_that_fail_are_left_out_with_a_warning(
     tmp_path: Path, records: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from worker.trainer import masks
@@ -182,7 +182,9 @@ def test_mask_metrics_of_a_model_without_masks_are_left_out(tmp_path: Path, reco
     assert evaluated.metrics["DetectionBoxes_Precision/mAP"] == 1.0
 
 
-def test_running_out_of_memory_is_no_trifle(tmp_path: Path, records: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_is_not_just_a_warning(
+    tmp_path: Path, records: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from worker.trainer import samples
 
     def fail(*_: Any) -> None:
@@ -194,7 +196,7 @@ def test_running_out_of_memory_is_no_trifle(tmp_path: Path, records: Dataset, mo
 
 
 @pytest.mark.parametrize("metric", ["pascal_voc_detection_metrics", "pascal_voc_instance_segmentation_metrics"])
-def test_pascal_metrics_take_no_padding_for_objects(tmp_path: Path, records: Dataset, metric: str) -> None:
+def test_pascal_metrics_do_not_count_padding_as_objects(tmp_path: Path, records: Dataset, metric: str) -> None:
     def only(config: Any) -> None:
         config.eval_config.metrics_set[:] = [metric]
 
@@ -203,7 +205,7 @@ def test_pascal_metrics_take_no_padding_for_objects(tmp_path: Path, records: Dat
     assert evaluated.events("warning") == []
     found = {name: value for name, value in evaluated.metrics.items() if "AP@0.5IOU" in name}
     assert next(value for name, value in found.items() if name.endswith("/square")) == 1.0
-    assert not [name for name in found if name.endswith("/circle")]  # what padding would be taken for
+    assert not [name for name in found if name.endswith("/circle")]  # padding would be counted as circles
 
 
 def test_names_that_cannot_be_drawn_are_in_a_file(tmp_path: Path, records: Dataset) -> None:
@@ -217,7 +219,7 @@ def test_names_that_cannot_be_drawn_are_in_a_file(tmp_path: Path, records: Datas
     assert json.loads((tmp_path / "samples" / "classes.json").read_text()) == {"3": "三角形"}
 
 
-def test_a_mask_of_a_class_that_the_label_map_does_not_have_is_left_out() -> None:
+def test_a_mask_of_a_class_that_is_not_in_the_label_map_is_left_out() -> None:
     from object_detection.protos import eval_pb2
 
     from worker.trainer import evaluators
@@ -234,7 +236,7 @@ def test_a_mask_of_a_class_that_the_label_map_does_not_have_is_left_out() -> Non
     assert [name for name in found if "ByCategory" in name] == ["DetectionMasks_PerformanceByCategory/mAP/cat"]
 
 
-def test_forcing_no_resize_leaves_the_model_of_the_attempt_as_it_is(tmp_path: Path, records: Dataset) -> None:
+def test_forcing_no_resize_does_not_change_the_model_config(tmp_path: Path, records: Dataset) -> None:
     configs = []
 
     def force(config: Any) -> None:
@@ -248,7 +250,7 @@ def test_forcing_no_resize_leaves_the_model_of_the_attempt_as_it_is(tmp_path: Pa
     assert evaluated.metrics["DetectionBoxes_Precision/mAP"] == 1.0
 
 
-def test_ten_thousand_categories_are_evaluated_each(tmp_path: Path, dataset: Dataset) -> None:
+def test_each_of_ten_thousand_categories_is_evaluated(tmp_path: Path, dataset: Dataset) -> None:
     from tests.support.known_detector import write_records
 
     label_map, path = tmp_path / "label_map.pbtxt", tmp_path / "validation.tfrecord"

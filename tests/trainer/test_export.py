@@ -1,4 +1,4 @@
-"""What stands beside the exported model."""
+"""The files beside the exported model, and their durability."""
 
 from pathlib import Path
 
@@ -28,10 +28,10 @@ def test_the_folder_has_the_label_map_and_its_config_names_nothing_outside(tmp_p
     assert str(dataset.folder) not in text
     assert str(tmp_path) not in text
     assert described.model == config.model
-    assert config.train_input_reader.label_map_path == str(dataset.label_map)  # the caller's stays as it is
+    assert config.train_input_reader.label_map_path == str(dataset.label_map)  # the caller's config is unchanged
 
 
-def test_all_that_is_exported_is_on_the_disk_and_then_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_export_is_synced_before_and_after_its_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from worker.trainer import export
     from worker.trainer.report import sync
 

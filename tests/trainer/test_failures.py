@@ -1,4 +1,4 @@
-"""How exceptions and the allocator's words are read. The texts are TensorFlow 2.20's own, shortened."""
+"""Classify exceptions and parse the allocator's log. The texts are shortened from TensorFlow 2.20's."""
 
 import errno
 
@@ -34,7 +34,7 @@ COUNTERS = AllocatorStats(limit=1, in_use=2, peak=3)
 
 
 class ResourceExhaustedError(Exception):
-    """By its name, so that reading exceptions needs no TensorFlow."""
+    """Exceptions are recognised by their class names, so these tests need no TensorFlow."""
 
 
 class DataLossError(Exception):
@@ -67,7 +67,7 @@ class InvalidArgumentError(Exception):
         (ZeroDivisionError("division by zero"), Reason.ERROR, "ZeroDivisionError: division by zero"),
     ],
 )
-def test_an_exception_is_read_as_a_reason(error: Exception, reason: Reason, words: str) -> None:
+def test_an_exception_is_classified_by_its_reason(error: Exception, reason: Reason, words: str) -> None:
     ending = read_exception(error)
 
     assert ending.reason is reason
@@ -76,7 +76,7 @@ def test_an_exception_is_read_as_a_reason(error: Exception, reason: Reason, word
     assert ending.__cause__ is error
 
 
-def test_an_ending_is_taken_as_it_is() -> None:
+def test_an_ending_is_returned_unchanged() -> None:
     ending = Ending(Reason.NAN_LOSS, "became nan")
 
     assert read_exception(ending) is ending
@@ -94,7 +94,7 @@ def test_the_last_failed_request_counts() -> None:
     assert stats.allocator == "mklcpu"
 
 
-def test_without_a_dump_the_exception_and_the_counters_must_do() -> None:
+def test_without_a_dump_the_exception_and_the_counters_are_used() -> None:
     stats = allocator_stats(MESSAGE, "", COUNTERS)
 
     assert (stats.limit, stats.in_use, stats.peak) == (1, None, 3)
@@ -124,7 +124,7 @@ def test_only_the_end_of_a_long_log_is_read(tmp_path) -> None:
         (AssertionError(), "AssertionError"),
     ],
 )
-def test_a_mismatch_is_told_in_one_line(error: Exception, line: str) -> None:
+def test_a_mismatch_is_summarised_in_one_line(error: Exception, line: str) -> None:
     assert mismatch(error) == line
 
 

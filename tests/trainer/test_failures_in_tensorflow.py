@@ -1,4 +1,4 @@
-"""An end that only shows once TensorFlow is at work."""
+"""A failure that only a real training shows."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
-"""Each family trains for real on a CPU slot: stopped half-way, resumed, evaluated, exported, and the export answers.
+"""Each family really trains on a CPU slot: stopped half-way, resumed, evaluated, exported; then the export is called.
 
-Faster R-CNN is Mask R-CNN without masks: it trains in one go, which saves a start of a minute.
+Faster R-CNN is Mask R-CNN without masks: it trains without the stop, which saves a minute of start-up.
 """
 
 import math
@@ -22,17 +22,17 @@ from tests.support.trainings import Ended, finish, plain_python, prepare, start,
 from worker.attempt_dir import with_dataset
 from worker.trainer.report import Reporter
 
-# The time limit: two trainings each, and the other tests take half the machine.
+# The time limit covers two trainings, on a machine that other tests use half of.
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(1500)]
 
 FAMILIES = ["efficientdet_d0", "mask_rcnn_resnet50_fpn", "faster_rcnn_resnet50_fpn"]
-STOPPED = FAMILIES[:2]  # the first ones: pytest keeps tests of one story together by its place in the list
+STOPPED = FAMILIES[:2]  # must be the first ones: pytest groups tests by a parameter's index in its list
 STEPS = 8
 WARMUP_STEPS = 2
 PEAK_RATE = 0.008
 VARIABLE = "/.ATTRIBUTES/VARIABLE_VALUE"
 
-# In a process without our code: the checkpoint's counters, the summaries' names, and what the exported model answers.
+# Runs without our code: prints the checkpoint's counters, the summaries' names and the exported model's detections.
 INSPECT = """
 import json, sys
 import numpy as np, tensorflow as tf
@@ -122,18 +122,18 @@ of_two_attempts = pytest.mark.parametrize("story", STOPPED, indirect=True)
 
 @dataclass(frozen=True)
 class Annotated:
-    """mAP by kind: the trainer's and an independent one, on images that are annotated near what the model finds."""
+    """mAP by kind, of the trainer and of an independent evaluation, with truths close to the model's detections."""
 
     reported: dict[str, float]
     independent: dict[str, float]
-    of_the_sources: dict[str, float]  # independent, on the images that the story's own evaluation had
+    of_the_sources: dict[str, float]  # independent, on the images of the training's own evaluation
 
 
 @pytest.fixture(scope="module")
 def annotated(
     story: Story, tensorflow_ready: None, dataset: Dataset, tmp_path_factory: pytest.TempPathFactory
 ) -> Annotated:
-    """No further training: the weights that were exported, with filled masks, in the trainer's own evaluation."""
+    """Evaluate the exported weights with the trainer's evaluation, with masks filled; no further training."""
     import tensorflow as tf
 
     from tests.support.independent_map import Exported, annotate, mean_precisions, shift_masks
@@ -154,7 +154,7 @@ def annotated(
     trained = model.build(config, is_training=True)
     memory = device.Memory(Device(), "CPU:0", tf.config)
     evaluation = Evaluation(config, trained, samples=4, reporter=Reporter(folder), memory=memory)
-    evaluation._detect.get_concrete_function()  # brings the variables into being
+    evaluation._detect.get_concrete_function()  # creates the variables
     weights = tf.train.Checkpoint(model=trained).restore(str(story.job_dir / EXPORT_DIR / "checkpoint" / "ckpt-0"))
     weights.expect_partial().assert_existing_objects_matched()
     if story.masks:
@@ -164,7 +164,7 @@ def annotated(
 
 
 @of_two_attempts
-def test_sigterm_finishes_the_step_saves_and_says_stopped(story: Story) -> None:
+def test_sigterm_finishes_the_step_saves_it_and_ends_as_stopped(story: Story) -> None:
     outcome = story.stopped.outcome
 
     assert story.stopped.exit_code == EXIT_CODES[Reason.STOPPED]
@@ -175,7 +175,7 @@ def test_sigterm_finishes_the_step_saves_and_says_stopped(story: Story) -> None:
 
 
 @of_two_attempts
-def test_the_next_attempt_goes_on_at_the_exact_step(story: Story) -> None:
+def test_the_next_attempt_resumes_at_the_exact_step(story: Story) -> None:
     assert story.completed.exit_code == 0, story.completed.outcome.message
     assert story.completed.outcome.reason is Reason.COMPLETED
     start_of_training = next(e for e in story.completed.of_kind("phase") if e["phase"] == "training")
@@ -184,20 +184,20 @@ def test_the_next_attempt_goes_on_at_the_exact_step(story: Story) -> None:
     assert [event["step"] for event in story.steps] == list(range(1, STEPS + 1))
 
 
-def test_the_schedule_goes_on_where_it_was(story: Story) -> None:
+def test_the_learning_rate_schedule_is_resumed(story: Story) -> None:
     for event in story.steps:
         step = event["step"]
-        if step > WARMUP_STEPS:  # the OD API's cosine, from the end of the warm-up to the last step
+        if step > WARMUP_STEPS:  # the OD API's cosine decay, from the end of the warm-up to the last step
             expected = 0.5 * PEAK_RATE * (1 + math.cos(math.pi * (step - WARMUP_STEPS) / (STEPS - WARMUP_STEPS)))
             assert event["learning_rate"] == pytest.approx(expected, abs=1e-7)
 
 
-def test_the_optimizer_goes_on_where_it_was(story: Story) -> None:
+def test_the_optimizer_is_resumed(story: Story) -> None:
     assert story.inspected["counters"] == {"step": STEPS, "optimizer/iter": STEPS}
     assert story.inspected["moving"] > 50
 
 
-def test_steps_tell_losses_speed_and_memory(story: Story) -> None:
+def test_steps_report_losses_speed_and_memory(story: Story) -> None:
     event = story.completed.of_kind("step")[-1]
 
     assert all(math.isfinite(loss) for loss in event["losses"].values())
@@ -210,7 +210,7 @@ def test_steps_tell_losses_speed_and_memory(story: Story) -> None:
     assert 0 < event["host"]["current"] <= event["host"]["peak"]
 
 
-def test_the_graph_alone_said_what_the_step_would_need(story: Story) -> None:
+def test_the_graph_predicts_the_memory_of_the_step(story: Story) -> None:
     outcome = story.attempts[0].outcome
     assert outcome.walked_bytes == pytest.approx(outcome.allocator.peak, rel=0.15)
 
@@ -254,14 +254,14 @@ def test_samples_show_truth_beside_prediction(story: Story) -> None:
             assert picture.size == (2 * width + 8, height)
 
 
-def test_the_log_tells_each_step_and_no_deprecation(story: Story) -> None:
+def test_the_log_has_each_step_and_no_deprecation(story: Story) -> None:
     log = story.completed.log
 
     for event in story.completed.of_kind("step"):
         assert f" step {event['step']}/{STEPS}: loss {event['losses']['Loss/total_loss']:.4f}, learning rate " in log
     assert f" step {STEPS}: evaluated 6 images in " in log
     assert "is deprecated" not in log
-    assert "Average Precision" not in log  # pycocotools' table, once more for each category
+    assert "Average Precision" not in log  # pycocotools' table, which it would print for each category
 
 
 def test_an_independent_evaluation_agrees(story: Story, annotated: Annotated) -> None:
@@ -288,7 +288,7 @@ def test_the_service_reads_the_index_of_a_checkpoint_as_tensorflow_does(story: S
     assert "it is a checkpoint of" in str(fit.misfit(shapes, catalogue.get("efficientdet_d1")))
 
 
-def test_the_export_stands_by_itself(story: Story, dataset: Dataset) -> None:
+def test_the_export_is_self_contained(story: Story, dataset: Dataset) -> None:
     folder = story.job_dir / EXPORT_DIR
 
     assert (folder / "label_map.pbtxt").read_bytes() == dataset.label_map.read_bytes()
@@ -305,7 +305,7 @@ def test_tensorboard_shows_every_attempt(story: Story) -> None:
     assert "learning_rate" in story.inspected["summaries"]
 
 
-def test_the_exported_model_answers_a_plain_tensorflow_process(story: Story) -> None:
+def test_a_plain_tensorflow_process_can_call_the_exported_model(story: Story) -> None:
     shapes = story.inspected["shapes"]
 
     assert story.completed.outcome.export == EXPORT_DIR

@@ -1,4 +1,4 @@
-"""The walk over graphs that TensorFlow itself has traced. What a real step then needs: test_families."""
+"""Memory estimates of graphs that TensorFlow traced. test_families compares them with real steps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ MB = 10**6
 
 @dataclass(frozen=True)
 class Step:
-    """A concrete function, and the variables that it does not keep alive itself."""
+    """A concrete function, and its variables, which it does not keep alive itself."""
 
     function: Any
     kernels: list[Any]
@@ -25,7 +25,7 @@ class Step:
 
 
 def step_of(images: int, depth: int = 32) -> Step:
-    """A training step of three convolutions, the middle one of 9 x `depth`² weights."""
+    """A training step of three convolutions; the middle one has 9 × `depth`² weights."""
     import tensorflow as tf
 
     shapes = [(3, 3, 3, depth), (3, 3, depth, depth), (3, 3, depth, 1)]
@@ -50,7 +50,7 @@ def test_two_activations_are_kept_for_the_gradients_of_each_image() -> None:
     assert 2 * one <= step_of(4).walk(4).image_bytes <= 4.5 * one
 
 
-def test_what_is_said_of_another_micro_batch_is_what_its_own_graph_says() -> None:
+def test_the_estimate_for_another_micro_batch_equals_that_of_its_own_graph() -> None:
     assert step_of(64).walk(64).peak_of(128) == pytest.approx(step_of(128).walk(128).peak_bytes, rel=0.1)
 
 
@@ -59,14 +59,14 @@ def test_weights_and_their_gradients_do_not_grow_with_the_images() -> None:
     assert 2 * weights < step_of(1, depth=512).walk(1).fixed_bytes
 
 
-def test_what_the_allocator_holds_already_is_counted_instead_of_the_variables() -> None:
+def test_bytes_that_the_allocator_holds_replace_those_of_the_variables() -> None:
     step = step_of(1)
     variables = sum(kernel.shape.num_elements() * 4 for kernel in step.kernels)
     held = 500 * MB
     assert step.walk(1, held=held).fixed_bytes == step.walk(1).fixed_bytes - variables + held
 
 
-def test_loops_and_branches_count_what_one_turn_of_them_holds() -> None:
+def test_loops_count_one_iteration_and_branches_the_largest() -> None:
     import tensorflow as tf
 
     from worker.trainer.graph_memory import walk

@@ -1,4 +1,4 @@
-"""The most that a graph holds at once, by hand."""
+"""Peaks of small graphs, computed by hand."""
 
 import random
 
@@ -18,17 +18,17 @@ def test_a_chain_holds_two_buffers_at_once() -> None:
     assert peak(chain).bytes == 2 * KB
 
 
-def test_what_is_read_again_at_the_end_is_kept_until_then() -> None:
+def test_a_buffer_is_kept_until_its_last_reader() -> None:
     forward = [node("a"), node("b", "a"), node("c", "b")]
     backward = [node("dc", "c", "b"), node("db", "dc", "a")]
     assert peak(forward + backward).bytes == 4 * KB  # a, b, c and dc
 
 
-def test_the_end_of_an_operation_can_be_waited_for_without_keeping_its_result() -> None:
+def test_a_control_dependency_does_not_keep_the_result() -> None:
     assert peak([node("a"), node("b", "a"), node("c", "b", "^a")], threads=1).bytes == 2 * KB
 
 
-def test_a_result_that_nobody_reads_is_gone_at_once() -> None:
+def test_a_result_that_nothing_reads_is_freed_at_once() -> None:
     assert peak([node("a", cost=1), node("b", "^a"), node("c", "^b")]).bytes == KB
 
 
@@ -36,7 +36,7 @@ def test_sizes_are_rounded_up_to_what_the_allocator_gives() -> None:
     assert peak([node("a", size=1)]).bytes == 256
 
 
-def test_an_operation_that_looks_in_another_way_makes_nothing_and_keeps_what_it_looks_at() -> None:
+def test_a_view_allocates_nothing_and_keeps_its_input() -> None:
     nodes = [node("a"), node("flat", "a", op="Reshape"), node("b", "^flat"), node("c", "flat", "b")]
     assert peak(nodes).bytes == 3 * KB
 
@@ -51,11 +51,11 @@ def test_each_output_of_identity_n_is_its_own_input() -> None:
     ("op", "expected"),
     [("Relu", KB), ("AddV2", KB), ("Conv2D", 2 * KB)],
 )
-def test_the_last_reader_may_overwrite_its_input_where_the_operation_can(op: str, expected: int) -> None:
+def test_the_last_reader_overwrites_its_input_if_the_operation_can(op: str, expected: int) -> None:
     assert peak([node("a"), node("b", "a", op=op)]).bytes == expected
 
 
-def test_an_input_is_not_overwritten_while_somebody_else_reads_it() -> None:
+def test_an_input_is_not_overwritten_while_another_operation_reads_it() -> None:
     nodes = [node("a"), node("b", "a", op="Relu"), node("c", "a", "b")]
     assert peak(nodes).bytes == 3 * KB
 
@@ -64,12 +64,12 @@ def test_an_input_of_another_size_is_not_overwritten() -> None:
     assert peak([node("a"), node("b", "a", op="AddV2", size=4 * KB)]).bytes == 5 * KB
 
 
-def test_constants_are_neither_overwritten_nor_given_back() -> None:
+def test_constants_are_neither_overwritten_nor_freed() -> None:
     nodes = [node("a", op="Const"), node("b", "a", op="Relu"), node("c", "b"), node("d", "c")]
     assert peak(nodes).bytes == 3 * KB
 
 
-def test_what_is_only_needed_while_it_runs_counts_while_it_runs() -> None:
+def test_scratch_memory_counts_while_its_operation_runs() -> None:
     nodes = [node("a", scratch=10 * KB), node("b", "a", scratch=KB)]
     assert peak(nodes).bytes == 11 * KB
 
@@ -79,7 +79,7 @@ def test_two_threads_hold_the_work_of_both() -> None:
     assert peak(branches, threads=1).bytes < 20 * KB < peak(branches, threads=2).bytes
 
 
-def test_the_share_that_grows_with_the_images_is_told_apart() -> None:
+def test_bytes_that_grow_with_the_images_are_counted_separately() -> None:
     weights, image = node("weights"), Node("image", "Conv2D", (), (3 * KB,), of_images=True)
     found = peak([weights, image, node("c", "weights", "image")])
     assert (found.bytes, found.of_images) == (5 * KB, 3 * KB)
@@ -102,19 +102,19 @@ def test_large_constants_of_one_value_are_held_once() -> None:
     assert 10**6 <= constants(left) == peak(left).bytes < 2 * 10**6
 
 
-def test_what_is_drawn_anew_in_each_step_is_no_constant() -> None:
+def test_random_numbers_are_no_constants() -> None:
     nodes = [node("shape", op="Const"), node("drawn", "shape", op="RandomUniform")]
     assert [left.op for left in simplified(nodes, ["drawn"])] == ["Const", "RandomUniform"]
 
 
-def test_what_leads_to_no_result_is_dropped_but_not_what_has_an_effect() -> None:
+def test_operations_without_a_wanted_result_or_effect_are_dropped() -> None:
     update = Node("update", "ResourceApplyKerasMomentum", ("gradient",))
     nodes = [node("gradient"), node("forgotten", "gradient"), update, node("loss")]
     assert [left.name for left in simplified(nodes, ["loss"])] == ["gradient", "update", "loss"]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_graph_is_walked_to_its_end_and_holds_at_least_its_largest_node_and_at_most_everything(seed: int) -> None:
+def test_the_peak_of_any_graph_is_between_its_largest_node_and_the_sum(seed: int) -> None:
     chance = random.Random(seed)
     ops = ("Conv2D", "Relu", "Reshape", "Const", "AddN", "NoOp")
     nodes: list[Node] = []

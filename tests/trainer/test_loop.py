@@ -1,4 +1,4 @@
-"""When the loop saves, evaluates, stops and ends, with a step that a test controls."""
+"""When the loop saves, evaluates, stops and ends. The test controls the step."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ class Stop:
 
 
 class Controlled:
-    """Stands for the step, the checkpoints, the evaluation and the memory of an attempt, and notes what happens."""
+    """Replaces the step, the checkpoints, the evaluation and the memory of an attempt, and records the calls."""
 
     accumulation = 2
     batch = 4
@@ -87,7 +87,7 @@ def phases(folder: Path) -> list[str]:
     return [event["phase"] for event in read_events(folder) if event["kind"] == "phase"]
 
 
-def test_it_saves_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
+def test_it_saves_every_few_steps_and_at_the_end(tmp_path: Path) -> None:
     controlled = Controlled()
     train(tmp_path, controlled, checkpoint_every_steps=4)
 
@@ -95,14 +95,14 @@ def test_it_saves_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
     assert controlled.progress.runs == STEPS * controlled.accumulation
 
 
-def test_it_saves_after_so_much_time(tmp_path: Path) -> None:
+def test_it_saves_when_the_interval_has_passed(tmp_path: Path) -> None:
     controlled = Controlled()
     train(tmp_path, controlled, checkpoint_every_s=1e-9)
 
     assert controlled.notes == [f"save {step}" for step in range(1, STEPS + 1)]
 
 
-def test_what_is_evaluated_was_saved(tmp_path: Path) -> None:
+def test_it_saves_before_it_evaluates(tmp_path: Path) -> None:
     controlled = Controlled()
     train(tmp_path, controlled, evaluate_every_steps=3)
 
@@ -118,7 +118,7 @@ def test_a_stop_saves_the_step_it_came_in(tmp_path: Path) -> None:
     assert controlled.notes == ["save 2"]
 
 
-def test_a_stop_during_the_last_save_is_heard_before_evaluation_begins(tmp_path: Path) -> None:
+def test_a_stop_during_the_last_save_prevents_the_evaluation(tmp_path: Path) -> None:
     controlled = Controlled()
     controlled.stop_in_save_of = STEPS
 
@@ -128,8 +128,8 @@ def test_a_stop_during_the_last_save_is_heard_before_evaluation_begins(tmp_path:
 
 
 @pytest.mark.parametrize("what", ["nan_from", "ruined_from"])
-def test_weights_that_a_nan_has_reached_are_never_saved(what: str, tmp_path: Path) -> None:
-    """The loss of a step is older than its update: it may be fine while the weights are not."""
+def test_weights_that_are_not_finite_are_never_saved(what: str, tmp_path: Path) -> None:
+    """A step computes its loss before its update: the loss may be finite when the weights no longer are."""
     controlled = Controlled()
     setattr(controlled, what, 4)
 
@@ -150,7 +150,7 @@ def test_training_goes_on_after_an_evaluation_that_failed(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("failure", [None, ValueError("no such mask")])
-def test_steps_after_an_evaluation_are_training_again(tmp_path: Path, failure: Exception | None) -> None:
+def test_the_phase_after_an_evaluation_is_training(tmp_path: Path, failure: Exception | None) -> None:
     controlled = Controlled()
     controlled.evaluation_fails = failure
     train(tmp_path, controlled, evaluate_every_steps=3)

@@ -1,4 +1,4 @@
-"""Masks are decoded as for training, pasted where the OD API would paste them, and compressed as pycocotools would."""
+"""Masks are decoded as for training, pasted as by the OD API, and compressed as by pycocotools."""
 
 import io
 import tracemalloc
@@ -19,7 +19,7 @@ COLOURS = RANDOM.integers(0, 3, (20, 30, 3), np.uint8)
 
 
 def palette() -> Image.Image:
-    """The first colour is not black, the second is: the index says nothing."""
+    """The first colour is not black and the second is, so the index alone is not the mask."""
     image = Image.fromarray(GREY).convert("P")
     image.putpalette([9, 9, 9, 0, 0, 0, 0, 200, 0])
     return image
@@ -91,7 +91,7 @@ def test_a_full_mask_fills_its_box(box: tuple[float, float, float, float]) -> No
     assert part.all()
 
 
-def test_a_large_mask_is_pasted_in_strips_and_comes_out_the_same() -> None:
+def test_a_large_mask_is_pasted_in_strips_with_the_same_result() -> None:
     from worker.trainer import masks
 
     mask, box = np.random.default_rng(2).random((33, 33), np.float32), (0.1, -0.2, 0.9, 1.1)
@@ -110,7 +110,7 @@ def test_a_large_mask_is_pasted_in_strips_and_comes_out_the_same() -> None:
 
 
 @pytest.mark.parametrize("box", [(0.5, 0.5, 0.5, 0.9), (0.9, 0.9, 0.2, 0.95), (1.2, 1.2, 1.4, 1.4)])
-def test_a_box_without_pixels_has_none(box: tuple[float, float, float, float]) -> None:
+def test_a_box_that_covers_no_pixel_gives_an_empty_mask(box: tuple[float, float, float, float]) -> None:
     from worker.trainer import masks
 
     part, top, left = masks.paste(np.ones((15, 15)), box, 101, 201)

@@ -1,4 +1,4 @@
-"""The genuine OD API under our compat module: its own tests pass, and it builds what our config engine writes."""
+"""The unmodified OD API on our compat module: its own tests pass, and it builds the configs that we write."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def run(*command: str, timeout: int = 550) -> str:
 
 
 def test_it_builds_every_network_with_every_smaller_backbone_and_size() -> None:
-    """Networks are really built; of further sizes of one network the resizer alone (`make test-slow` builds all)."""
+    """Build each network once; for its other sizes build only the resizer (`make test-slow` builds all)."""
     output = run("benchmarks.build_all_models", "--quick")
 
     assert " 0 failed" in output

@@ -1,4 +1,4 @@
-"""The probe on a real model in a slot, and what it must leave untouched on one that is worked out by hand."""
+"""The probe on a real model in a CPU slot, and on a tiny one that shows that it changes no variable."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ BATCH, PLANNED = 8, 2
 
 @pytest.fixture(scope="module")
 def ended(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """EfficientDet-D0, planned as carefully as one plans what nobody has measured."""
+    """EfficientDet-D0, with the cautious plan of a model that has no measurements yet."""
     probe = Probe((8, 4, 2, 1), LIMIT, fixed_bytes=107 * MB, image_bytes=189 * MB, sums_bytes=24 * MB)
     attempt = prepare(
         tmp_path_factory.mktemp("probe") / "attempt",
@@ -43,18 +43,18 @@ def test_it_trains_with_a_larger_micro_batch_than_planned_and_does_not_run_out(e
     assert [event["step"] for event in ended.of_kind("step")] == [1, 2]
 
 
-def test_most_of_the_slot_is_used_and_the_probe_saw_it_coming(ended: Ended) -> None:
+def test_training_uses_most_of_the_slot_and_the_probe_predicts_its_peak(ended: Ended) -> None:
     [probe] = ended.of_kind("probe")
     measured = {point["micro_batch"]: point["peak"] for point in probe["points"]}
     peak = ended.outcome.allocator.peak
     assert peak is not None
     assert 0.75 * LIMIT < peak < LIMIT
     assert list(measured) == [4]
-    assert 0.85 * peak < measured[4] < LIMIT  # equal steps were seen to peak up to 13 % apart
+    assert 0.85 * peak < measured[4] < LIMIT  # peaks of equal steps were up to 13 % apart
     assert probe["chosen"] == 4
 
 
-def test_a_guess_that_proves_right_costs_no_trace(ended: Ended) -> None:
+def test_a_correct_guess_needs_no_further_trace(ended: Ended) -> None:
     [probe] = ended.of_kind("probe")
     assert probe["traces"] == 1
 
@@ -69,7 +69,7 @@ def variables_of(step: Any) -> list[Any]:
 @pytest.mark.usefixtures("tensorflow_ready")
 @pytest.mark.parametrize("moving_average", [False, True])
 @pytest.mark.parametrize("chosen", [1, 4])
-def test_a_rehearsal_leaves_no_trace_in_what_is_trained(chosen: int, moving_average: bool) -> None:
+def test_a_rehearsal_changes_nothing_in_the_training(chosen: int, moving_average: bool) -> None:
     from tests.support import tiny_detector
     from worker.trainer import worst_batch
     from worker.trainer.step import TrainStep
@@ -101,7 +101,7 @@ def test_a_rehearsal_leaves_no_trace_in_what_is_trained(chosen: int, moving_aver
 
 
 @pytest.mark.usefixtures("tensorflow_ready")
-def test_the_worst_case_fills_the_frame_and_every_place_for_a_box() -> None:
+def test_the_worst_batch_has_no_padding_in_images_or_boxes() -> None:
     import tensorflow as tf
 
     from worker.trainer import worst_batch

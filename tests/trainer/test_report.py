@@ -32,7 +32,7 @@ def test_only_the_first_outcome_counts(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".outcome*"))
 
 
-def test_the_outcome_is_tried_though_events_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_outcome_is_written_even_if_events_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reporter = Reporter(tmp_path)
 
     def full(*_: object, **__: object) -> None:
@@ -44,13 +44,13 @@ def test_the_outcome_is_tried_though_events_cannot_be_written(tmp_path: Path, mo
     assert Outcome.from_json((tmp_path / "outcome.json").read_text()).reason is Reason.DISK_FULL
 
 
-def test_host_memory_is_told_now_and_at_most() -> None:
+def test_host_memory_has_current_and_peak() -> None:
     memory = report.host_memory()
 
     assert 10 * 2**20 < memory["current"] <= memory["peak"]
 
 
-def test_an_evaluation_of_few_categories_is_whole_in_its_event(tmp_path: Path) -> None:
+def test_an_event_holds_all_metrics_of_few_categories(tmp_path: Path) -> None:
     metrics = {"Precision/mAP": 0.5} | {f"PerformanceByCategory/mAP/{name}": 0.5 for name in "abc"}
 
     assert Reporter(tmp_path).evaluation(3, metrics, images=6) == metrics
@@ -59,7 +59,7 @@ def test_an_evaluation_of_few_categories_is_whole_in_its_event(tmp_path: Path) -
     assert not (tmp_path / "evaluations").exists()
 
 
-def test_names_too_long_for_a_series_are_whole_in_a_file(tmp_path: Path) -> None:
+def test_metrics_with_names_too_long_for_a_series_are_in_a_file(tmp_path: Path) -> None:
     metrics = {"Precision/mAP": 0.5, f"PerformanceByCategory/mAP/{'a' * 256}": 0.25}
 
     assert Reporter(tmp_path).evaluation(3, metrics) == metrics

@@ -1,4 +1,4 @@
-"""What a config may ask for beside the ordinary, for real: moving averages, a warm start, freezing, bfloat16."""
+"""Real trainings with less common settings: moving averages, warm start, frozen variables, bfloat16."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def read(checkpoint: Path, part: str = "model/") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def averaged(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Two steps with moving averages, exported."""
+    """Two steps with moving averages, then an export."""
 
     def change(config: Any) -> None:
         config.train_config.optimizer.use_moving_average = True
@@ -41,7 +41,7 @@ def averaged(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ende
 
 @pytest.fixture(scope="module")
 def fine_tuned(averaged: Ended, dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Two steps in bfloat16 from the other's export, the backbone frozen."""
+    """Two steps in bfloat16, warm-started from the export of `averaged`, with a frozen backbone."""
 
     def change(config: Any) -> None:
         checkpoint = averaged.attempt_dir.parent / "job" / EXPORT_DIR / "checkpoint" / "ckpt-0"
@@ -69,7 +69,7 @@ def test_the_export_has_the_averaged_weights(averaged: Ended) -> None:
     assert any(not np.array_equal(exported[name], trained[name]) for name in with_average)
 
 
-def test_a_warm_start_brings_the_weights_and_freezing_keeps_them(averaged: Ended, fine_tuned: Ended) -> None:
+def test_a_warm_start_loads_the_weights_and_freezing_keeps_them(averaged: Ended, fine_tuned: Ended) -> None:
     assert fine_tuned.outcome.reason is Reason.COMPLETED, fine_tuned.outcome.message
     given = read(averaged.attempt_dir.parent / "job" / EXPORT_DIR / "checkpoint" / "ckpt-0")
     after = read(checkpoint_of(fine_tuned))

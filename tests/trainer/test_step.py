@@ -1,4 +1,4 @@
-"""The training step's arithmetic, on a model small enough to be worked out by hand, and once on a real one."""
+"""The arithmetic of the training step, on a model small enough to compute by hand, and once on a real one."""
 
 from typing import Any
 
@@ -103,7 +103,7 @@ def test_freezing_everything_is_refused() -> None:
     assert "freeze_variables" in raised.value.message
 
 
-def test_l2_losses_are_left_out_where_the_config_says_so() -> None:
+def test_regularization_losses_are_left_out_if_the_config_says_so() -> None:
     from tests.support import tiny_detector
 
     config = tiny_detector.config()
@@ -114,7 +114,7 @@ def test_l2_losses_are_left_out_where_the_config_says_so() -> None:
     assert "Loss/regularization_loss" in make_step(tiny_detector.config())[0](iterator)[0]
 
 
-def test_rms_props_decay_is_no_decay_of_the_learning_rate() -> None:
+def test_the_decay_of_rms_prop_does_not_decay_the_learning_rate() -> None:
     from tests.support import tiny_detector
 
     config = tiny_detector.config()
@@ -126,7 +126,7 @@ def test_rms_props_decay_is_no_decay_of_the_learning_rate() -> None:
     step(iterator)
     first = abs(weights(step)[1] - before[1])
 
-    # rate / sqrt(1 - rho): what RMSprop does with its first gradient, whatever its size
+    # rate / sqrt(1 - rho): RMSprop's first update, whatever the size of the gradient
     assert first == pytest.approx(0.01 / np.sqrt(0.1), rel=1e-3)
     assert float(step.optimizer._decayed_lr("float32")) == pytest.approx(0.01)
 
@@ -150,16 +150,17 @@ def test_moving_averages_follow_the_weights_and_swap_back_bit_for_bit() -> None:
     assert averaged == pytest.approx(trained, abs=0.5)
 
 
-def test_a_step_of_a_real_faster_rcnn_is_the_same_in_halves(dataset: Any) -> None:
-    """Losses of two-stage models are means over images. With batch statistics frozen and every anchor and proposal
-    sampled (nothing left to chance), batch 4 and 2 × micro-batch 2 differ by float32 rounding alone."""
+def test_a_step_of_a_real_faster_rcnn_is_the_same_in_two_micro_batches(dataset: Any) -> None:
+    """The losses of two-stage models are means over images. With frozen batch statistics, and every anchor and proposal
+    sampled (so nothing is random), batch 4 and 2 × micro-batch 2 differ only by float32 rounding.
+    """
     from benchmarks.accumulation import compare_updates
 
     assert compare_updates("faster_rcnn_resnet50_fpn", dataset, batch_norm="frozen").relative_difference < 1e-3
 
 
 def test_the_second_stage_crops_bfloat16_features() -> None:
-    """TensorFlow's own operation refuses them."""
+    """TensorFlow's crop operation does not support bfloat16."""
     import tensorflow as tf
 
     from services.domain import catalogue

@@ -1,4 +1,4 @@
-"""Signals, in a process of its own whose main thread sits inside a C call, as it does in TensorFlow."""
+"""Signals to a separate process whose main thread is inside a C call, as during TensorFlow's calls."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 
-# ctypes keeps calling sleep, so that Python code of the main thread never gets a turn for a signal handler.
+# The main thread stays inside C calls of sleep, so Python never gets to run a signal handler.
 PROGRAM = """
 import ctypes, sys
 from worker.trainer.stop_signal import StopRequest
@@ -41,7 +41,7 @@ def run(*arguments: str, signals: int, wait: float = 0.3) -> tuple[int, list[str
     return process.returncode, output.splitlines()
 
 
-def test_the_first_signal_asks_and_the_step_is_finished() -> None:
+def test_the_first_signal_lets_the_step_finish() -> None:
     code, lines = run("unsaved", "first", signals=1)
 
     assert (code, lines) == (0, ["asked"])
@@ -55,7 +55,7 @@ def test_the_second_signal_ends_at_once() -> None:
     assert "second SIGTERM" in lines[0]
 
 
-def test_the_first_signal_ends_at_once_when_nothing_is_unsaved() -> None:
+def test_the_first_signal_ends_at_once_if_there_is_nothing_to_save() -> None:
     code, lines = run("saved", "first", signals=1)
 
     assert code == 10
