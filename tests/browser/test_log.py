@@ -115,7 +115,7 @@ def test_of_a_log_that_is_followed_for_days_some_thousands_of_lines_are_kept(ser
     kept = page.evaluate("""async () => {
       const job = document.querySelector('script[src$="job.js"]').src;
       const { LogView } = await import(job.replace("pages/job.js", "job/log_view.js"));
-      const view = new LogView({ fetch: async () => null, told() {}, moved() {}, chosen() {} });
+      const view = new LogView({ fetch: async () => null, onDraw() {}, onScroll() {}, onSelect() {} });
       document.body.append(view.element);
       for (let total = 500; total <= 60000; total += 500) view.take(total - 499, Array(500).fill("a line"), total);
       return [view.lines.size <= 20000, view.lines.has(60000), view.element.textContent.includes("60000a line")];

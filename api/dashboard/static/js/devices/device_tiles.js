@@ -1,8 +1,8 @@
-// The devices in a row on top of the list: whose memory is whose, and what runs.
-import { $, h, keyed, put } from "../shared/dom.js";
+// The row of devices above the list of jobs: memory use and the running job.
+import { $, h, keyed, setContent } from "../shared/dom.js";
 import { bytes, duration, percent } from "../shared/format.js";
 import { dot } from "../shared/badges.js";
-import { deviceLabel, deviceMemory, isUnknown, stateOf } from "../shared/device.js";
+import { deviceLabel, deviceMemory, isMemoryUnknown, deviceState } from "../shared/device.js";
 
 export function showDeviceTiles(devices) {
   keyed(
@@ -16,8 +16,8 @@ export function showDeviceTiles(devices) {
 }
 
 function update(tile, device) {
-  const [words, kind] = stateOf(device);
-  put(
+  const [words, kind] = deviceState(device);
+  setContent(
     tile,
     h(
       "div",
@@ -42,7 +42,7 @@ function update(tile, device) {
 
 function held(device) {
   const { total_bytes, ours_bytes, others_bytes, job } = device;
-  if (isUnknown(device)) return "memory unknown";
+  if (isMemoryUnknown(device)) return "memory unknown";
   const parts = [];
   if (job) parts.push(`${bytes(ours_bytes)}${job.predicted ? ` of ${bytes(job.predicted.bytes)} predicted` : ""}`);
   if (others_bytes) parts.push(`others ${bytes(others_bytes)}`);
@@ -72,5 +72,6 @@ function what({ job, problem, processes }) {
 function far({ progress, phase }) {
   if (!progress) return "";
   if (!progress.step) return phase ?? "";
-  return `${percent(progress.step / progress.steps)}${progress.eta_s === null ? "" : ` · ${duration(progress.eta_s)}`}`;
+  const left = progress.eta_s === null ? "" : ` · ${duration(progress.eta_s)}`;
+  return `${percent(progress.step / progress.steps)}${left}`;
 }

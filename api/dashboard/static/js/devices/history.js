@@ -1,11 +1,11 @@
-// A device's last hours: whose memory it was, and how busy it was, drawn small.
-import { h, put, svg } from "../shared/dom.js";
+// A small chart of a device's recent memory use and utilisation.
+import { h, setContent, svg } from "../shared/dom.js";
 import { bytes } from "../shared/format.js";
 
 const WIDTH = 1000;
 const HEIGHT = 100;
 
-/** `history` as /v1/devices/…/history answers it. What the pointer is on is said under it. */
+/** `history`: the response of /v1/devices/…/history. The text below shows the values under the pointer. */
 export function showHistory(place, history, hours) {
   const until = Date.now();
   const from = until - hours * 3600_000;
@@ -18,12 +18,12 @@ export function showHistory(place, history, hours) {
     job: history.job[index],
   }));
   if (!points.length || !history.total_bytes) {
-    put(place, h("p", { class: "muted small" }, "No data for this period."));
+    setContent(place, h("p", { class: "muted small" }, "No data for this period."));
     return;
   }
   const x = (at) => (WIDTH * (Math.max(at, from) - from)) / (until - from);
   const y = (count) => HEIGHT - (HEIGHT * Math.min(count, history.total_bytes)) / history.total_bytes;
-  const longest = Math.max(90_000, (3 * (until - from)) / points.length); // between two points without a gap
+  const longest = Math.max(90_000, (3 * (until - from)) / points.length); // ms between two points before a gap is drawn
   const areas = runs(points, longest).flatMap((run) => [
     svg("path", {
       class: "others",

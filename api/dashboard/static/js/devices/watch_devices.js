@@ -1,8 +1,8 @@
-// The devices as they are now, kept up to date by events.
+// Loads the devices and keeps them up to date from events.
 import { get } from "../shared/api.js";
 import { follow, listen } from "../shared/events.js";
 
-/** `changed(devices)` whenever something about them is new; `failed(error)` where they could not be loaded. */
+/** Calls `changed(devices)` after each change, and `failed(error)` if they cannot be loaded. */
 export function watchDevices(changed, failed) {
   let devices = [];
   listen(({ kind, job, data }) => {

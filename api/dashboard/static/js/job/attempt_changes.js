@@ -1,4 +1,4 @@
-// What was changed from one attempt to the next: a block for each lever, with its reason and cost once.
+// The changes from one attempt to the next: a block for each lever, with its reason and cost.
 import { h } from "../shared/dom.js";
 import { arrow } from "../shared/plan.js";
 
@@ -23,11 +23,11 @@ const FIELDS = {
   start: "starts from",
   async_allocator: "allocator",
 };
-const rank = (field) => ({ batch_size: 0, micro_batch: 1 })[field] ?? 2; // the rest follows from these
+const rank = (field) => ({ batch_size: 0, micro_batch: 1 })[field] ?? 2; // the other settings follow from these
 const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 const DOTTED = /[.[]/;
 
-/** `changes`: of the plan, `fields`: of the configuration; both as the API has them. */
+/** `changes`: of the plan. `fields`: of the configuration. Both as the API returns them. */
 export function attemptChanges(changes, fields) {
   const blocks = new Map();
   const block = (change) => {
@@ -87,7 +87,7 @@ function show({ lever, reason, settings: unordered, fields }) {
   );
 }
 
-/** A dotted name that may wrap behind its dots. */
+/** A dotted name that may wrap after its dots. */
 function breakable(name) {
   return name
     .split(/(?<=\.)/)

@@ -1,6 +1,6 @@
-// Losses, learning rate, mAP, speed and memory over all attempts of a job; zooming asks for the range it shows.
+// The Charts tab: losses, learning rate, mAP, speed and memory over all attempts. Zooming loads the range in detail.
 import { get, query } from "../shared/api.js";
-import { h, put } from "../shared/dom.js";
+import { h, setContent } from "../shared/dom.js";
 import { ChartGrid, grouped, limitTrace, metricWords, onTheme, plotly, traces, zoomHead } from "../shared/plots.js";
 
 const POINTS = 800;
@@ -18,7 +18,7 @@ export function start(root, { id, state, plotly: address }) {
   let due = true;
   let asking = null;
 
-  /** Which there are is asked until there are some; new ones (an evaluation's) are in every answer. */
+  /** Requests the names until there are some. Each later response lists new ones too, such as an evaluation's. */
   async function knowNames() {
     if (!names.length) ({ names } = await get(`/v1/jobs/${id}/metrics${query({ names: "none", max_points: 1 })}`));
   }
@@ -34,17 +34,16 @@ export function start(root, { id, state, plotly: address }) {
       const wanted = groups.flatMap((group) => group.names).slice(0, 50);
       if (!wanted.length) {
         grid.clear();
-        put(said, h("p", { class: "card empty" }, "No data yet. Charts appear after the first step."));
+        setContent(said, h("p", { class: "card empty" }, "No data yet. Charts appear after the first step."));
         return;
       }
-      const answer = await get(
-        `/v1/jobs/${id}/metrics${query({ names: wanted, max_points: POINTS, from_step: range?.[0], to_step: range?.[1] })}`,
-        { signal },
-      );
+      const [from, to] = range ?? [];
+      const asked = query({ names: wanted, max_points: POINTS, from_step: from, to_step: to });
+      const answer = await get(`/v1/jobs/${id}/metrics${asked}`, { signal });
       names = answer.names;
-      put(said);
+      setContent(said);
       head.show(range);
-      if (!range) starts = startsOf(answer.series); // in a range, one that began before it would seem to begin there
+      if (!range) starts = startsOf(answer.series); // in a range, earlier attempts would seem to start at its edge
       const charts = groups.map((group) => ({ ...group, data: dataOf(group, answer.series), starts }));
       await grid.show(
         charts.filter((chart) => grid.has(chart, range)),
@@ -52,7 +51,7 @@ export function start(root, { id, state, plotly: address }) {
       );
     } catch (error) {
       if (error.name !== "AbortError")
-        put(said, h("p", { class: "note bad", role: "alert" }, `Could not draw the charts: ${error.message}`));
+        setContent(said, h("p", { class: "note bad", role: "alert" }, `Could not draw the charts: ${error.message}`));
     }
   }
 
@@ -82,7 +81,7 @@ export function start(root, { id, state, plotly: address }) {
     return found.map(({ from, to, limit }, index) => limitTrace(from, to, limit, index === 0));
   }
 
-  /** Where the second and later attempts began, of those that made a step. */
+  /** The first step of each later attempt that made one. */
   function startsOf(series) {
     return state.attempts
       .slice(1)
@@ -102,7 +101,7 @@ export function start(root, { id, state, plotly: address }) {
   onTheme(() => (root.hidden ? (due = true) : load()));
   let timer = null;
   return {
-    /** What can be had before it is asked for; what goes wrong is said where it is drawn. */
+    /** Loads ahead. Errors show when the tab opens. */
     async warm() {
       plotly(address).catch(() => {});
       if (state.attempts.length) await knowNames().catch(() => {});

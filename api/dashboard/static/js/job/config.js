@@ -1,12 +1,12 @@
-// The pipeline.config of an attempt, as run, and how it differs from another's.
+// The Configuration tab: an attempt's pipeline.config, and how it differs from another.
 import { get } from "../shared/api.js";
 import { copy } from "../shared/clipboard.js";
-import { h, put } from "../shared/dom.js";
+import { h, setContent } from "../shared/dom.js";
 import { submittedBlocks } from "../shared/own_config_changes.js";
 
-const CONTEXT = 3; // lines around what differs
-const SUBMITTED = "submitted"; // field by field, with reasons; attempts are compared line by line
-const MOST_CELLS = 16e6; // of the table that finds the common lines: 32 MB
+const CONTEXT = 3; // unchanged lines around a difference
+const SUBMITTED = "submitted"; // compared field by field, with reasons; attempts line by line
+const MOST_CELLS = 16e6; // of the table in `compare`: 32 MB
 
 export function start(root, { id, state }) {
   const select = h("select", { id: "config-attempt", onchange: load });
@@ -31,18 +31,18 @@ export function start(root, { id, state }) {
       place,
     ),
   );
-  const texts = new Map(); // an attempt's never changes
-  let text = ""; // what is shown
-  let asked = 0; // how often; an answer to an earlier question is late
+  const texts = new Map(); // cached: an attempt's configuration never changes
+  let text = ""; // text on the page
+  let asked = 0; // number of the newest request: older responses are dropped
 
   function options() {
     const [chosen, compared] = [select.value || String(state.attempts.at(-1)?.number ?? ""), other.value];
     const numbers = state.attempts.map((attempt) => String(attempt.number)).toReversed();
-    put(
+    setContent(
       select,
       numbers.map((one) => h("option", { value: one }, one)),
     );
-    put(
+    setContent(
       other,
       h("option", { value: "" }, "nothing"),
       h("option", { value: SUBMITTED }, "submitted file"),
@@ -59,7 +59,7 @@ export function start(root, { id, state }) {
     options();
     const mine = (asked += 1);
     if (!select.value) {
-      put(place, h("p", { class: "muted" }, "No configuration yet. It is written when the job gets a device."));
+      setContent(place, h("p", { class: "muted" }, "No configuration yet. It is written when the job gets a device."));
       return;
     }
     download.href = `/v1/jobs/${id}/attempts/${select.value}/config`;
@@ -74,11 +74,11 @@ export function start(root, { id, state }) {
       text = now;
       place.classList.toggle("fields", isSubmitted);
       if (diff) {
-        put(place, submittedBlocks(diff.changes));
+        setContent(place, submittedBlocks(diff.changes));
         return;
       }
       const lines = text.replace(/\n$/, "").split("\n");
-      put(
+      setContent(
         place,
         former === null
           ? lines.map((line, at) => row(line, at + 1))
@@ -88,7 +88,7 @@ export function start(root, { id, state }) {
       if (mine !== asked) return;
       text = "";
       place.classList.remove("fields");
-      put(place, h("p", { class: "error" }, `Could not load the configuration: ${error.message}`));
+      setContent(place, h("p", { class: "error" }, `Could not load the configuration: ${error.message}`));
     }
   }
   return { shown: load, changed: () => !root.hidden && options() };
@@ -117,7 +117,7 @@ function changes(before, after) {
   });
 }
 
-/** [{kind: same|gone|come, text, number}] by the longest common subsequence; a configuration has some hundreds of lines. */
+/** [{kind: same|gone|come, text, number}], by longest common subsequence: fast enough for some hundred lines. */
 function compare(before, after) {
   const length = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
   for (let i = before.length - 1; i >= 0; i -= 1) {

@@ -1,11 +1,12 @@
-// The files that a job gives away, and how its model is loaded.
+// The Files tab: a job's files, and code that loads its model.
 import { get } from "../shared/api.js";
 import { copy } from "../shared/clipboard.js";
-import { h, put } from "../shared/dom.js";
+import { CURL_TOKEN } from "../shared/curl.js";
+import { h, setContent } from "../shared/dom.js";
 import { bytes, plural, time } from "../shared/format.js";
 
 const ARCHIVE = "export.tar.gz";
-/** In this order; a file belongs to the first that knows it. */
+/** In display order. A file belongs to the first group that accepts its name. */
 const GROUPS = [
   ["Exported model", (name) => name.startsWith("export")],
   ["Checkpoints", (name) => name.startsWith("checkpoints/")],
@@ -21,7 +22,7 @@ export function start(root, { id }) {
     try {
       const { items, is_complete: isComplete } = await get(`/v1/jobs/${id}/artifacts`);
       if (!items.length) {
-        put(
+        setContent(
           place,
           h(
             "p",
@@ -32,7 +33,7 @@ export function start(root, { id }) {
         return;
       }
       const groups = Map.groupBy(items, (file) => groupOf(file.name));
-      put(
+      setContent(
         place,
         isComplete ? null : h("p", { class: "note warn" }, "Not all files are listed here."),
         items.some((file) => file.name === ARCHIVE) ? snippet() : null,
@@ -72,7 +73,7 @@ export function start(root, { id }) {
       const button = place.querySelector(".snippet button");
       if (button) button.onclick = () => copy(place.querySelector(".snippet pre").textContent);
     } catch (error) {
-      put(place, h("p", { class: "note bad", role: "alert" }, `Could not list the files: ${error.message}`));
+      setContent(place, h("p", { class: "note bad", role: "alert" }, `Could not list the files: ${error.message}`));
     }
   }
   const row = (file) =>
@@ -90,7 +91,7 @@ export function start(root, { id }) {
   const said = (files) =>
     `${plural(files.length, "file")}, ${bytes(files.reduce((sum, file) => sum + (file.bytes ?? 0), 0))}`;
 
-  /** Works as pasted where TOKEN is set and TensorFlow is installed. */
+  /** Runs as pasted if TOKEN is set and TensorFlow is installed. */
   function snippet() {
     return h(
       "section",
@@ -105,7 +106,7 @@ export function start(root, { id }) {
       h(
         "pre",
         { tabindex: "0", "aria-label": "How to load the model" },
-        `curl -sS -H "Authorization: Bearer \${TOKEN:?set it to one of your tokens, see Settings}" \\
+        `curl -sS ${CURL_TOKEN} \\
   '${location.origin}/v1/jobs/${id}/artifacts/${ARCHIVE}' | tar xz
 python - <<'END'
 import numpy as np, tensorflow as tf

@@ -1,4 +1,4 @@
-// A picture as large as the window; the arrow keys go to the next.
+// Shows an image in full size. The arrow keys go to the next and previous one.
 import { openDialog } from "../shared/dialogs.js";
 import { h } from "../shared/dom.js";
 

@@ -1,9 +1,8 @@
-// What the trainer printed: a view of a million lines that holds some dozens of them, its end as it grows, and search
-// on the server.
+// The Log tab: the trainer's output, which may have millions of lines, updated as it grows. Search runs on the server.
 import { get, query } from "../shared/api.js";
 import { copy } from "../shared/clipboard.js";
-import { h, put, say } from "../shared/dom.js";
-import { bytes } from "../shared/format.js";
+import { h, setContent, setText } from "../shared/dom.js";
+import { bytes, wholeNumber } from "../shared/format.js";
 import { LogView } from "./log_view.js";
 
 const PAGE = 500;
@@ -42,9 +41,9 @@ export function start(root, { id, state }) {
   const fresh = h("button", { type: "button", class: "new-lines", hidden: true, onclick: () => view.toEnd() });
   const view = new LogView({
     fetch: (from, lines) => ask({ from, lines }),
-    told,
-    moved: showFresh,
-    chosen: (line) => history.replaceState(null, "", `#log:${number()}:${line}`),
+    onDraw: showStatus,
+    onScroll: showFresh,
+    onSelect: (line) => history.replaceState(null, "", `#log:${number()}:${line}`),
   });
   root.append(
     h(
@@ -85,11 +84,11 @@ export function start(root, { id, state }) {
   for (const arrow of root.querySelectorAll(".log-find button")) arrow.setAttribute("aria-label", arrow.title);
 
   let size = 0;
-  let matches = null; // {attempt, text, total, lines, isComplete}: of the log as long as it was then
-  let opening = null; // until the lines of the chosen attempt are there
-  let reading = 0; // answers that are waited for
-  let isWhole = false; // it was read after the attempt had ended
-  let newest = 0; // of the attempts, when the log was looked at last
+  let matches = null; // {attempt, text, total, lines, isComplete}; `total`: the log's length at that time
+  let opening = null; // promise of the selected attempt's lines
+  let reading = 0; // requests in flight
+  let isWhole = false; // read after the attempt ended: no more lines can come
+  let newest = 0; // newest attempt when the log was last shown
   const number = () => Number(attempt.value);
   const ask = (values) => get(`/v1/jobs/${id}/logs/lines${query({ attempt: number(), ...values })}`);
   const newestAttempt = () => state.attempts.at(-1)?.number ?? 0;
@@ -97,7 +96,7 @@ export function start(root, { id, state }) {
 
   function options() {
     const chosen = attempt.value || String(state.attempts.at(-1)?.number ?? "");
-    put(
+    setContent(
       attempt,
       state.attempts
         .toReversed()
@@ -106,12 +105,12 @@ export function start(root, { id, state }) {
     attempt.value = chosen;
     download.href = `/v1/jobs/${id}/logs${query({ attempt: chosen })}`;
   }
-  function told() {
+  function showStatus() {
     const [first, last] = view.shown();
-    say(
+    setText(
       where,
       view.total
-        ? `Lines ${first.toLocaleString("en")} – ${last.toLocaleString("en")} of ${view.total.toLocaleString("en")}, ${bytes(size)}`
+        ? `Lines ${wholeNumber(first)} – ${wholeNumber(last)} of ${wholeNumber(view.total)}, ${bytes(size)}`
         : "The log is empty.",
     );
   }
@@ -119,11 +118,11 @@ export function start(root, { id, state }) {
     follow.checked = view.follows;
     const unseen = view.unseen();
     fresh.hidden = !unseen;
-    if (unseen) say(fresh, `↓ ${unseen.toLocaleString("en")} new ${unseen === 1 ? "line" : "lines"}`);
-    told();
+    if (unseen) setText(fresh, `↓ ${wholeNumber(unseen)} new ${unseen === 1 ? "line" : "lines"}`);
+    showStatus();
   }
 
-  /** Ends when its lines are there: what is looked for before that would not be found. */
+  /** Resolves when the lines are loaded. A search must wait for that. */
   function open(line = null) {
     opening = load(line);
     return opening;
@@ -131,15 +130,15 @@ export function start(root, { id, state }) {
   async function load(line) {
     options();
     if (!attempt.value) {
-      say(where, "No attempt has started yet.");
+      setText(where, "No attempt has started yet.");
       return;
     }
     const of = number();
     newest = newestAttempt();
     matches = null;
     isWhole = false;
-    say(count, "");
-    say(trouble, "");
+    setText(count, "");
+    setText(trouble, "");
     view.clear();
     await tail();
     if (of !== number()) return;
@@ -147,13 +146,13 @@ export function start(root, { id, state }) {
     else view.toEnd();
   }
 
-  /** The last lines, and with them how many there are; who reads further up is left there. */
+  /** Loads the last lines and the total. Does not scroll a user who reads further up. */
   async function tail() {
     const [of, hasEnded] = [number(), !runs()];
     reading += 1;
     try {
       const found = await ask({ lines: PAGE, noise: true });
-      if (of !== number() || found.total_lines < view.total) return; // a later question was answered sooner
+      if (of !== number() || found.total_lines < view.total) return; // a newer response came first
       isWhole = hasEnded;
       size = found.bytes;
       view.take(found.first, found.lines, found.total_lines, found.noise);
@@ -161,13 +160,13 @@ export function start(root, { id, state }) {
     } catch (error) {
       if (of !== number()) return;
       isWhole = hasEnded && error.status === 404;
-      say(where, `Could not read the log: ${error.message}`);
+      setText(where, `Could not read the log: ${error.message}`);
     } finally {
       reading -= 1;
     }
   }
 
-  /** Who follows the newest attempt goes on with the next. Who has chosen an earlier one, or reads a line, stays. */
+  /** Moves on to a new attempt if the user follows the newest one and has marked no line. */
   function goOn() {
     options();
     const isDue = newestAttempt() > newest && number() === newest && follow.checked && view.marked === null;
@@ -178,16 +177,16 @@ export function start(root, { id, state }) {
     return true;
   }
 
-  // --- search: the first thousand matches are known by their lines, those behind them are asked for one by one ----------
+  // --- search: loads the first thousand matches at once, those after them one by one ---
   const ofSearch = (text, values) =>
     get(`/v1/jobs/${id}/logs/search${query({ attempt: number(), q: text, ...values })}`);
-  /** All matches as far as the log goes now; of one that has grown, only what came is searched. */
+  /** Updates `matches`. If the log has grown, searches only the new lines. */
   async function match(text) {
     const [of, total] = [number(), view.total];
     const known = matches?.attempt === of && matches.text === text ? matches : null;
     if (known && (known.total === total || !known.isComplete)) return;
-    if (!known) say(count, "searching …");
-    const after = Math.max(0, (known?.total ?? 0) - 1); // its last line may have been half written
+    if (!known) setText(count, "searching …");
+    const after = Math.max(0, (known?.total ?? 0) - 1); // the last line may have been incomplete
     const found = await ofSearch(text, { after, limit: MATCHES });
     if (of !== number()) return;
     const lines = [...(known?.lines ?? []).filter((line) => line <= after), ...found.matches.map(({ line }) => line)];
@@ -200,25 +199,22 @@ export function start(root, { id, state }) {
     try {
       await opening;
       await match(text);
-      if (matches?.text !== text) return; // another attempt was chosen meanwhile, or other words
+      if (matches?.text !== text) return; // the attempt or the search text changed meanwhile
       const here = view.marked ?? (direction > 0 ? view.shown()[0] - 1 : view.shown()[1] + 1);
       const line = await nextFrom(here, direction);
       if (!line) {
-        say(count, "no matches");
+        setText(count, "no matches");
         return;
       }
       view.jump(line);
       const place = matches.lines.indexOf(line) + 1;
-      const all = `${matches.lines.length.toLocaleString("en")}${matches.isComplete ? "" : "+"}`;
-      say(
-        count,
-        place ? `${place.toLocaleString("en")} of ${all}` : `line ${line.toLocaleString("en")}, ${all} matches`,
-      );
+      const all = `${wholeNumber(matches.lines.length)}${matches.isComplete ? "" : "+"}`;
+      setText(count, place ? `${wholeNumber(place)} of ${all}` : `line ${wholeNumber(line)}, ${all} matches`);
     } catch (error) {
-      say(count, error.message);
+      setText(count, error.message);
     }
   }
-  /** The next match that way, and around the end to the other one. */
+  /** The next match in a direction. Wraps around. */
   async function nextFrom(here, direction) {
     const { text, lines, isComplete } = matches;
     if (
@@ -241,7 +237,7 @@ export function start(root, { id, state }) {
     if (!search.value.trim()) {
       matches = null;
       view.highlight("");
-      say(count, "");
+      setText(count, "");
     }
   });
   search.addEventListener("keydown", (event) => {
@@ -256,20 +252,20 @@ export function start(root, { id, state }) {
       await opening;
       const of = number();
       const found = await get(`/v1/jobs/${id}/logs/error${query({ attempt: of })}`);
-      await tail(); // these lines may be newer than what is here
+      await tail(); // the error's lines may be newer than the loaded ones
       if (of !== number()) return;
       view.fatal(found.lines.map((one) => one.line));
       if (found.lines.length) view.jump(found.lines[0].line);
       else view.toEnd();
       const isWell = [null, "completed", "interrupted"].includes(found.diagnosis);
-      say(
+      setText(
         trouble,
         isWell
           ? "This attempt has no error."
           : `${found.message ?? ""}${found.lines.length ? "" : ". No log line says why; this is the end of the log"}`,
       );
     } catch (error) {
-      say(trouble, error.message);
+      setText(trouble, error.message);
     }
   }
 

@@ -1,16 +1,16 @@
-// Which line of a log stands in which row, where blocks of lines are folded away. Lines count from 1, rows from 0.
+// Maps log lines to rows when blocks of lines are folded. Lines count from 1, rows from 0.
 
 export class LogRows {
   constructor() {
-    this.open = new Set(); // first lines of the folds that are open
+    this.open = new Set(); // first lines of open folds
     this.set(0, []);
   }
 
-  /** `folds`: [[first, last]] in their order. Each has a row of its own, above its lines where it is open. */
+  /** `folds`: [[first, last]], sorted. Each has a row of its own, above its lines if it is open. */
   set(total, folds) {
     this.total = total;
     this.folds = folds.filter(([, last]) => last <= total);
-    this.parts = []; // {row, first, last} of lines, {row, fold} of folds
+    this.parts = []; // {row, first, last} for lines, {row, fold} for a fold
     let [row, line] = [0, 1];
     const lines = (last) => {
       if (last < line) return;
@@ -34,13 +34,13 @@ export class LogRows {
     if (!this.open.delete(first)) this.open.add(first);
     this.set(this.total, this.folds);
   }
-  /** So that `line` has a row. */
+  /** Opens the fold that hides `line`. */
   unfold(line) {
     const fold = this.folds.find(([first, last]) => first <= line && line <= last);
     if (fold && !this.open.has(fold[0])) this.toggle(fold[0]);
   }
 
-  /** The line in a row; of a fold its first. */
+  /** The line in a row, or a fold's first line. */
   lineAt(row) {
     const [item] = this.slice(Math.min(Math.max(0, row), this.count - 1), row + 1);
     return item?.line ?? item?.fold.first ?? this.total;
@@ -49,7 +49,7 @@ export class LogRows {
     const part = this.parts.findLast((one) => (one.first ?? one.fold.first) <= line);
     return part ? part.row + (part.fold ? 0 : line - part.first) : 0;
   }
-  /** [{line} | {fold}] of the rows from `from` on, before `to`. */
+  /** [{line} | {fold}] for the rows from `from` up to but without `to`. */
   slice(from, to) {
     const found = [];
     for (

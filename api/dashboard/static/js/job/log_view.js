@@ -1,15 +1,15 @@
-// A window on a log: as tall as the whole, but only the lines in it are there. What is text stays text.
+// A virtual list of log lines: it scrolls like the whole log, but holds only the visible lines.
 import { h, keyed } from "../shared/dom.js";
 import { plural } from "../shared/format.js";
 import { LogRows } from "./log_rows.js";
 
 const LINE = 19; // px, as in the style sheet
-const TALLEST = 15_000_000; // px: browsers stop at some tens of millions
-const AHEAD = 30; // lines on both sides of those in sight
+const TALLEST = 15_000_000; // px: browsers limit an element's height to some tens of millions
+const AHEAD = 30; // extra lines above and below the visible ones
 const PAGE = 500;
-const MOST = 20_000; // lines that are kept
-// Colours and cursor movements are for terminals; a progress bar that was drawn over itself shows its last state.
-/* oxlint-disable no-control-regex -- control characters are what is looked for */
+const MOST = 20_000; // lines to keep in memory
+// Removes terminal escapes. Of a progress bar that overwrote itself, keeps the last state.
+/* oxlint-disable no-control-regex -- matches control characters on purpose */
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 const plain = (text) =>
   text
@@ -20,9 +20,9 @@ const plain = (text) =>
 /* oxlint-enable no-control-regex */
 
 export class LogView {
-  /** fetch(from, count) gives lines; told() after each drawing; moved() after scrolling; chosen(line) on a click. */
-  constructor({ fetch, told, moved, chosen }) {
-    Object.assign(this, { fetch, told, moved, chosen });
+  /** `fetch(from, count)` loads lines. `onSelect(line)` follows a click on a line's number. */
+  constructor({ fetch, onDraw, onScroll, onSelect }) {
+    Object.assign(this, { fetch, onDraw, onScroll, onSelect });
     this.rows = h("div", { class: "log-rows" });
     this.spacer = h("div", { class: "log-space" }, this.rows);
     this.element = h(
@@ -39,7 +39,7 @@ export class LogView {
       event.preventDefault();
       this.marked = line;
       this.draw();
-      this.chosen(line);
+      this.onSelect(line);
     });
     new ResizeObserver(() => (this.follows ? this.toEnd() : this.draw())).observe(this.element);
     this.clear();
@@ -69,7 +69,7 @@ export class LogView {
     this.draw();
   }
 
-  /** These lines are known, how many there are, and which of them are folded away: [[first, last]]. */
+  /** Adds lines and updates the total. `folds`: [[first, last]], line ranges to hide. */
   take(first, lines, total, folds = []) {
     this.total = total;
     this.places.set(total, folds);
@@ -79,7 +79,7 @@ export class LogView {
     else this.draw();
   }
 
-  /** Not for ever: of a log that grows for days, those around `here`. */
+  /** Stores lines. A log can grow for days, so beyond MOST it keeps only those near `here`. */
   keep(first, lines, here) {
     lines.forEach((text, index) => this.lines.set(first + index, text));
     if (this.lines.size <= MOST) return;
@@ -102,7 +102,7 @@ export class LogView {
   room() {
     return Math.max(1, Math.floor(this.element.clientHeight / LINE));
   }
-  /** The first row in sight, from 0. */
+  /** The first visible row, from 0. */
   top() {
     const { scrollTop, clientHeight } = this.element;
     const most = this.height() - clientHeight;
@@ -131,7 +131,7 @@ export class LogView {
   stay() {
     this.follows = false;
   }
-  /** Puts a line in the middle and marks it. */
+  /** Scrolls a line to the middle and marks it. */
   jump(line) {
     this.marked = Math.min(line, this.total);
     this.places.unfold(this.marked);
@@ -149,7 +149,7 @@ export class LogView {
       this.frame = null;
       this.draw();
     });
-    this.moved();
+    this.onScroll();
   }
 
   draw() {
@@ -159,7 +159,7 @@ export class LogView {
     const top = this.top();
     const from = Math.max(0, top - (wraps && !atEnd ? 0 : AHEAD));
     const items = this.places.slice(from, top + this.room() + AHEAD);
-    // Rows stay the same elements, and with them what somebody has selected.
+    // Reuse the rows' elements to keep the user's selection.
     keyed(
       this.rows,
       items,
@@ -167,7 +167,7 @@ export class LogView {
       (item) => (item.fold ? foldRow(item.fold) : this.row(item.line)),
       (row, item) => (item.fold ? showFold(row, item.fold) : this.update(row, item.line)),
     );
-    // Lines that wrap are taller than they count for: at the end, their end is what is lined up.
+    // Wrapped lines are taller than LINE. At the end of the log, align the bottom instead of the top.
     const offset = this.element.scrollTop + (from - top) * LINE - (this.isScaled() ? 0 : this.element.scrollTop % LINE);
     this.rows.style.transform =
       wraps && atEnd
@@ -175,10 +175,10 @@ export class LogView {
         : `translateY(${Math.max(0, offset)}px)`;
     if (wraps && this.marked) this.keepInSight();
     this.load(items.filter((item) => item.line).map((item) => item.line));
-    this.told();
+    this.onDraw();
   }
 
-  /** Wrapped lines above the marked one may have pushed it out. */
+  /** Wrapped lines above the marked one may have pushed it out of view. */
   keepInSight() {
     const row = this.rows.querySelector(".hit");
     const below = row ? row.getBoundingClientRect().bottom - this.element.getBoundingClientRect().bottom : 0;
@@ -197,7 +197,11 @@ export class LogView {
   }
   update(row, line) {
     const text = this.lines.get(line);
-    const kind = `line${line === this.marked ? " hit" : ""}${this.errors.has(line) ? " fatal" : ""}${text === undefined ? " missing" : ""}`;
+    const kinds = ["line"];
+    if (line === this.marked) kinds.push("hit");
+    if (this.errors.has(line)) kinds.push("fatal");
+    if (text === undefined) kinds.push("missing");
+    const kind = kinds.join(" ");
     if (row.className !== kind) row.className = kind;
     if (row.text === text && row.sought === this.text) return;
     Object.assign(row, { text, sought: this.text });
@@ -221,7 +225,7 @@ export class LogView {
     return items.map(({ line }) => plain(this.lines.get(line) ?? "")).join("\n");
   }
 
-  /** What is in sight and not here is asked for, once one rests there. */
+  /** Fetches visible lines that are missing, once scrolling stops. */
   load(wanted) {
     const missing = wanted.find((line) => !this.lines.has(line));
     clearTimeout(this.timer);

@@ -1,20 +1,21 @@
-// What the model can do: COCO metrics, each category's, and pictures with truth beside prediction; by evaluation.
+// The Results tab: COCO metrics, AP by category, and images with ground truth beside the prediction, by evaluation.
 import { get, query } from "../shared/api.js";
-import { h, keyed, put, say } from "../shared/dom.js";
-import { percent } from "../shared/format.js";
+import { h, keyed, setContent, setText } from "../shared/dom.js";
+import { percent, wholeNumber } from "../shared/format.js";
 import { openPicture } from "./lightbox.js";
 
 const PICTURE = /^attempt-(\d+)\/samples\/step-(\d+)-(\d+)\.png$/;
 const CATEGORY = /^Detection(Boxes|Masks)_PerformanceByCategory\/mAP\/(.+)$/;
 const MAIN = /^Detection(Boxes|Masks)_(Precision|Recall)\/(.+)$/;
-const CLASSES_FILE = /^attempt-(\d+)\/samples\/classes\.json$/; // names of classes that pictures have as numbers
-const FIGURES_FILE = /^attempt-(\d+)\/evaluations\/step-(\d+)\.json$/; // of all categories, where they are too many for series
+const CLASSES_FILE = /^attempt-(\d+)\/samples\/classes\.json$/; // names of classes that images show as numbers
+// Metrics of all categories, if there are too many to store as series.
+const FIGURES_FILE = /^attempt-(\d+)\/evaluations\/step-(\d+)\.json$/;
 const NAMES_AT_ONCE = 50;
-const LONGEST_QUERY = 8000; // characters: the service may refuse a request whose head is twice as long
+const LONGEST_QUERY = 8000; // characters: the service may refuse a request head of twice that length
 const MOST_ROWS = 100;
-const REST_MS = 1000; // an evaluation tells of each of its pictures
+const REST_MS = 1000; // an evaluation sends an event for each image: wait for the last one
 
-/** The names in lists that each fit into one request: a letter beyond ASCII takes up to twelve characters of it. */
+/** Splits names so that each list fits into one request. A non-ASCII letter takes up to 12 characters in a URL. */
 function inParts(names) {
   const parts = [];
   let left = 0;
@@ -55,13 +56,13 @@ export function start(root, { id, state }) {
   ];
   let due = true;
   let timer = null;
-  let asked = 0; // how often; an answer to an earlier question is late
+  let asked = 0; // number of the newest request: older responses are dropped
   let series = [];
   let pictures = [];
-  let figureFiles = new Map(); // by step, of its newest attempt
-  const readFiles = new Map(); // by address
-  let newest = null; // of the steps that are shown
-  let shown = []; // the pictures
+  let figureFiles = new Map(); // step to URL, from its newest attempt
+  const readFiles = new Map(); // URL to text
+  let newest = null; // newest step with results
+  let shown = []; // images on the page
 
   async function load() {
     due = false;
@@ -104,25 +105,25 @@ export function start(root, { id, state }) {
     } catch (error) {
       if (mine !== asked) return;
       due = true;
-      say(problem, `Could not load the results: ${error.message}`);
+      setText(problem, `Could not load the results: ${error.message}`);
       problem.hidden = false;
     }
   }
 
-  /** The newest evaluation gives way to the next, unless somebody is among its pictures. */
+  /** Whether to move on to a newer evaluation: not while the user looks at an older one, or at the images. */
   function isFollowed() {
     const isAmongPictures =
       !withPictures.hidden && scrollY > 0 && withPictures.getBoundingClientRect().top < innerHeight / 2;
     return newest === null || (Number(select.value) === newest && !isAmongPictures);
   }
 
-  /** `step`: null is the newest. */
+  /** `step`: null for the newest. */
   function show(step) {
     const steps = [...new Set([...series.flatMap((one) => one.steps), ...pictures.map((one) => one.step)])].toSorted(
       (one, other) => other - one,
     );
     if (!steps.length) {
-      put(place, nothing());
+      setContent(place, nothing());
       return;
     }
     if (newest === null) place.replaceChildren(...whole);
@@ -131,49 +132,49 @@ export function start(root, { id, state }) {
       select,
       steps,
       (one) => one,
-      (one) => h("option", { value: String(one) }, `step ${one.toLocaleString("en")}`),
+      (one) => h("option", { value: String(one) }, `step ${wholeNumber(one)}`),
     );
     select.value = String(steps.includes(step) ? step : newest);
     const values = at(Number(select.value));
-    put(mainPlace, main(values));
-    put(tables, categories(values), figures(values));
+    setContent(mainPlace, main(values));
+    setContent(tables, categories(values), figures(values));
     addCategories(Number(select.value));
     gallery(Number(select.value));
   }
 
-  /** Where an evaluation has many categories, their figures are in a file. */
+  /** Loads the metrics by category if they are in a file. */
   async function addCategories(step) {
     const address = figureFiles.get(step);
     if (!address) return;
     try {
       const { metrics } = await read(address);
       if (Number(select.value) === step)
-        put(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
+        setContent(tables, categories(new Map(Object.entries(metrics)), address), figures(at(step)));
     } catch (error) {
-      say(problem, `Could not load the results by category: ${error.message}`);
+      setText(problem, `Could not load the results by category: ${error.message}`);
       problem.hidden = false;
     }
   }
 
-  /** Which class is which, where the pictures have numbers for names that could not be drawn. */
+  /** The legend for classes that images show as numbers, because the font cannot draw their names. */
   async function addNumbered(name) {
     if (!name) return;
     try {
       const names = await read(`/v1/jobs/${id}/artifacts/${name}`);
-      // A name that runs from right to left must not take its neighbours along.
-      put(
+      // <bdi>: a right-to-left name must not reorder its neighbours.
+      setContent(
         numbered,
         "Shown by number: ",
         Object.entries(names).map(([number, one], index) => [`${index ? ", " : ""}#${number} `, h("bdi", {}, one)]),
       );
       numbered.hidden = false;
     } catch (error) {
-      say(problem, `Could not load the class names: ${error.message}`);
+      setText(problem, `Could not load the class names: ${error.message}`);
       problem.hidden = false;
     }
   }
 
-  /** A JSON file of the job, once. Files are served as text. */
+  /** Loads a JSON file of the job, once. The service sends files as text. */
   async function read(address) {
     if (!readFiles.has(address)) readFiles.set(address, get(address));
     try {
@@ -184,7 +185,7 @@ export function start(root, { id, state }) {
     }
   }
 
-  /** What was said at `step`, by the newest attempt that said anything. */
+  /** The metrics at `step`, from the newest attempt that has each. */
   function at(step) {
     const found = new Map();
     for (const one of series) {
@@ -206,7 +207,7 @@ export function start(root, { id, state }) {
         {},
         isOver
           ? "The job ended before its first evaluation."
-          : `The first evaluation runs during training, at step ${job.progress.steps.toLocaleString("en")} at the latest.`,
+          : `The first evaluation runs during training, at step ${wholeNumber(job.progress.steps)} at the latest.`,
       ),
     );
   }
@@ -239,7 +240,7 @@ export function start(root, { id, state }) {
       h(
         "p",
         { class: "muted" },
-        h("a", { href: address, download: "" }, `All ${rows.length.toLocaleString("en")} categories as JSON`),
+        h("a", { href: address, download: "" }, `All ${wholeNumber(rows.length)} categories as JSON`),
       );
     return h(
       "div",
@@ -258,7 +259,7 @@ export function start(root, { id, state }) {
       }));
     return rows.length ? table("COCO metrics", rows) : null;
   }
-  /** COCO says -1 where there was nothing to find. */
+  /** COCO reports -1 if there were no objects to find. */
   function table(caption, rows) {
     const bar = (value) => {
       const fill = h("span", {});
@@ -297,13 +298,13 @@ export function start(root, { id, state }) {
       last.set(picture.number, picture);
     shown = [...last.values()]
       .toSorted((one, other) => one.number - other.number)
-      .map((picture) => ({
-        ...picture,
-        words: `Image ${picture.number + 1}: ground truth on the left, prediction at step ${picture.step.toLocaleString("en")} on the right`,
-      }));
+      .map((picture) => ({ ...picture, words: describe(picture) }));
     withPictures.hidden = !shown.length;
     noPictures.hidden = shown.length > 0;
     keyed(list, shown, ({ number }) => number, makePicture, updatePicture);
+  }
+  function describe({ number, step }) {
+    return `Image ${number + 1}: ground truth on the left, prediction at step ${wholeNumber(step)} on the right`;
   }
   function makePicture({ number }) {
     const open = () =>

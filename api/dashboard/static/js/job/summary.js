@@ -1,7 +1,7 @@
-// The head of a job: how far it is, what it is made of, and what of it may still be edited.
+// The summary at the top of a job's page: progress, facts, and the fields that can be edited.
 import { patch } from "../shared/api.js";
-import { $, h, put, say } from "../shared/dom.js";
-import { duration, figure, percent, time } from "../shared/format.js";
+import { $, h, setContent, setText } from "../shared/dom.js";
+import { duration, figure, percent, time, wholeNumber } from "../shared/format.js";
 import { toast } from "../shared/messages.js";
 import { labelOf } from "../shared/device.js";
 import { planPills } from "../shared/plan.js";
@@ -12,7 +12,7 @@ const EDITABLE = {
   priority: { label: "Priority", input: () => h("input", { type: "number", min: "-100", max: "100" }), read: Number },
 };
 
-const LONGEST = 200; // characters of what somebody else wrote
+const LONGEST = 200; // characters shown of another user's edit
 
 export function showProgress(root, job) {
   const { step, steps, eta_s: eta } = job.progress;
@@ -22,9 +22,9 @@ export function showProgress(root, job) {
   root.dataset.state = job.state;
   const words = $(".progress-words", root) ?? root.appendChild(h("p", { class: "progress-words" }));
   const rate = eta && steps > step ? (job.plan.batch_size * (steps - step)) / eta : null;
-  put(
+  setContent(
     words,
-    h("strong", {}, `${step.toLocaleString("en")} / ${steps.toLocaleString("en")}`),
+    h("strong", {}, `${wholeNumber(step)} / ${wholeNumber(steps)}`),
     h("span", {}, "steps"),
     h("span", {}, percent(share)),
     rate ? h("span", {}, `${figure(Number(rate.toPrecision(3)))} images/s`) : null,
@@ -32,7 +32,7 @@ export function showProgress(root, job) {
   );
 }
 
-/** `may`: the one who looks may edit it. */
+/** `may`: whether the user may edit the job. */
 export function showFacts(root, state, may, reload) {
   const { job, attempts } = state;
   const device = attempts.at(-1)?.device;
@@ -42,8 +42,8 @@ export function showFacts(root, state, may, reload) {
       : null;
   const isOver = ["succeeded", "failed", "cancelled"].includes(job.state);
   const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
-  if (root.querySelector(".editing")) return; // nothing moves under the hands of one who writes
-  put(
+  if (root.querySelector(".editing")) return; // do not redraw while the user edits
+  setContent(
     root,
     fact("Owner", h("span", { class: "one-line", title: job.owner }, job.owner)),
     fact("Dataset", job.dataset),
@@ -103,10 +103,10 @@ export function editButton(field) {
 const excerpt = (value) =>
   String(value).length > LONGEST ? `${String(value).slice(0, LONGEST)} …` : String(value) || "nothing";
 
-/** A small form in place of what `element` shows; it is gone when it is done with. */
+/** Replaces the content of `element` by a form, until it is saved or cancelled. */
 export function edit(element, field, state, reload) {
   const { label, input: makeInput, read = (text) => text } = EDITABLE[field];
-  let before = state.job; // what the one who writes has seen
+  let before = state.job; // the version that the user saw
   const input = makeInput();
   input.value = state.job[field];
   input.setAttribute("aria-label", label);
@@ -119,7 +119,7 @@ export function edit(element, field, state, reload) {
   };
   const leave = () => {
     close();
-    reload(); // what came meanwhile was not shown
+    reload(); // updates were not shown while editing
   };
   const send = () =>
     patch(
@@ -127,7 +127,7 @@ export function edit(element, field, state, reload) {
       { [field]: read(input.value) },
       { headers: { "If-Match": `"${before.version}"` } },
     );
-  /** False: somebody else has edited the same. The version grows with whatever happens to the job, also while it is sent. */
+  /** Returns false if someone else changed this field. Other changes raise the version too: then it retries. */
   async function saved(tries = 3) {
     try {
       await send();
@@ -146,15 +146,15 @@ export function edit(element, field, state, reload) {
       class: "edit-form",
       onsubmit: async (event) => {
         event.preventDefault();
-        say(error, "");
+        setText(error, "");
         try {
           if (await saved()) {
             close();
             toast(`${label} saved`);
             await reload();
-          } else say(error, `Someone else changed this to ${excerpt(before[field])}. Save again to overwrite it.`);
+          } else setText(error, `Someone else changed this to ${excerpt(before[field])}. Save again to overwrite it.`);
         } catch (problem) {
-          say(error, problem.errors[0]?.message ?? problem.message);
+          setText(error, problem.errors[0]?.message ?? problem.message);
         }
       },
       onkeydown: (event) => {

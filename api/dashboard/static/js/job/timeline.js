@@ -1,6 +1,6 @@
-// The attempts of a job, each with its plan, its memory, why it ended, and what was changed for it.
+// The Attempts tab: each attempt's plan, memory, why it ended, and what changed for it.
 import { get } from "../shared/api.js";
-import { $, h, keyed, put } from "../shared/dom.js";
+import { $, h, keyed, setContent } from "../shared/dom.js";
 import { attemptChanges } from "./attempt_changes.js";
 import { duration, percent, plural, time } from "../shared/format.js";
 import { gauge } from "../shared/memory_gauge.js";
@@ -9,11 +9,11 @@ import { labelOf } from "../shared/device.js";
 import { diagnosisWords } from "../shared/job_status.js";
 import { planPills } from "../shared/plan.js";
 
-const shown = new Map(); // number: whether its changes are whole; once it has ended, they never change
+const shown = new Map(); // attempt number to whether its changes are final
 
 export function showTimeline(list, job, attempts) {
   if (!attempts.length) {
-    put(
+    setContent(
       list,
       h(
         "li",
@@ -65,17 +65,19 @@ function update(item, job, attempt, former, next) {
       : attempt.diagnosis === "interrupted"
         ? "stopped"
         : "failed";
-  put($("header", item), heading(attempt, runs));
-  put($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
-  put($(".attempt-memory", item), memory(attempt));
-  put($(".attempt-end", item), end(job, attempt, next));
-  // The same plan may have other settings beside it: its section is there once it is known to hold something.
+  setContent($("header", item), heading(attempt, runs));
+  setContent($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
+  setContent($(".attempt-memory", item), memory(attempt));
+  setContent($(".attempt-end", item), end(job, attempt, next));
+  // The plan is the same, but other settings may differ: the section stays hidden until the diff shows some.
   if (attempt.number > 1 && !attempt.changes.length) showDiff($(".changes", item), job.id, attempt);
 }
 
 function heading(attempt, runs) {
   const kind = runs ? "running" : ({ completed: "completed", interrupted: "warn" }[attempt.diagnosis] ?? "failed");
-  const steps = `${runs ? "step" : "to step"} ${attempt.step}${attempt.saved_step && attempt.saved_step !== attempt.step ? `, saved at ${attempt.saved_step}` : ""}`;
+  const isSavedEarlier = attempt.saved_step && attempt.saved_step !== attempt.step;
+  const saved = isSavedEarlier ? `, saved at ${attempt.saved_step}` : "";
+  const steps = `${runs ? "step" : "to step"} ${attempt.step}${saved}`;
   const took = attempt.ended_at ? duration(seconds(attempt.started_at, attempt.ended_at)) : null;
   return [
     h("h2", {}, `Attempt ${attempt.number}`),
@@ -112,13 +114,13 @@ function memory(attempt) {
   ];
 }
 
-/** Why it ended, with the lines that say so, and what was done about it. */
+/** Why it ended, the log lines that show it, and what followed. */
 function end(job, attempt, next) {
   if (!attempt.ended_at || attempt.diagnosis === "completed") return [];
   const lines = attempt.finding?.evidence ?? [];
-  const planned = next && next.changes.length; // and says there what and why
+  const planned = next && next.changes.length; // the next attempt lists the changes
   const [why, message] = [attempt.finding?.why ?? "", attempt.message ?? ""];
-  // What is said above all of it is not said again.
+  // Do not repeat the message, or the job's reason at the top of the page.
   const [longer, shorter] = message.startsWith(why) ? [message, ""] : [why, why.includes(message) ? "" : message];
   const followed = job.reason && attempt.followed_by?.endsWith(job.reason) ? null : attempt.followed_by;
   return [
@@ -156,17 +158,17 @@ function end(job, attempt, next) {
 }
 
 async function showDiff(section, job, attempt) {
-  const isWhole = Boolean(attempt.ended_at) || attempt.phase === "training"; // its configuration is written by then
+  const isWhole = Boolean(attempt.ended_at) || attempt.phase === "training"; // the configuration is written by then
   if (shown.get(attempt.number) || shown.get(attempt.number) === isWhole) return;
   shown.set(attempt.number, isWhole);
   const place = section.lastElementChild;
   try {
     const diff = await get(`/v1/jobs/${job}/attempts/${attempt.number}/diff`);
     section.hidden = !diff.changes.length && !attempt.changes.length;
-    put(place, attemptChanges(attempt.changes, diff.changes));
+    setContent(place, attemptChanges(attempt.changes, diff.changes));
   } catch (error) {
     shown.delete(attempt.number);
-    put(place, h("p", { class: "error" }, `Could not load the changes: ${error.message}`));
+    setContent(place, h("p", { class: "error" }, `Could not load the changes: ${error.message}`));
   }
 }
 

@@ -1,5 +1,5 @@
-// What a job would come to: how it would start, what each device makes of it, and what would follow.
-import { $, h, put } from "../shared/dom.js";
+// The estimate for a new job: how it would start, on which devices it fits, and its fallbacks.
+import { $, h, setContent } from "../shared/dom.js";
 import { bytes, plural } from "../shared/format.js";
 import { gauge, reach } from "../shared/memory_gauge.js";
 import { pill } from "../shared/badges.js";
@@ -12,13 +12,13 @@ const SOURCES = {
   scaled: "scaled from measurements here",
   catalogue: "general estimate; this model has not been measured here yet",
 };
-let isOpen = false; // the smaller rungs, for as long as one stays
+let isOpen = false; // whether the smaller fallbacks are shown
 
 export function showEstimate(place, found) {
   const plan = found.plan ?? found.asked;
   const rungs = found.plan ? withPlan(found, plan) : found.ladder;
   delete place.dataset.old;
-  put(
+  setContent(
     place,
     h("h2", {}, "Estimate"),
     verdict(found, plan),
@@ -92,7 +92,7 @@ function verdictOn({ fits, fits_now: fitsNow, problem }) {
   return fitsNow ? pill("fits", "free") : pill("fits when free", "warn");
 }
 
-/** The ladder leaves small steps out; the plan is on it all the same. */
+/** Inserts the plan into the ladder, which leaves out small steps. */
 function withPlan({ ladder: rungs, predicted }, plan) {
   const same = (rung) => JSON.stringify(rung.plan) === JSON.stringify(plan);
   const at = rungs.findIndex(same);
@@ -166,12 +166,12 @@ function ladder(rungs, devices) {
   ];
 }
 
-/** What a rung changes compared with the one before. */
+/** What a rung changes from the one before. */
 function steps(plan, before) {
   return settings(plan, before, []).length ? planPills(plan, before, []) : h("span", { class: "muted" }, "–");
 }
 
-/** The predicted interval as a small bar, the devices as lines across it. */
+/** The predicted range as a small bar, with a line for each device's memory. */
 function bar(predicted, devices, scale) {
   const at = (element, from, to = null) => {
     element.style.left = `${(100 * from) / scale}%`;

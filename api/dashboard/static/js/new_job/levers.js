@@ -1,4 +1,4 @@
-// The levers in the order in which they may be pulled: by dragging, or by their arrows.
+// The list of levers. The user orders them by dragging or with the arrows.
 import { $, h } from "../shared/dom.js";
 
 const LEVERS = {

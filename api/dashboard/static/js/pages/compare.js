@@ -1,6 +1,6 @@
-// Jobs side by side: what differs, and their curves laid over each other.
+// Compares jobs: a table of differences, and charts with a line for each job.
 import { get, query } from "../shared/api.js";
-import { $, h, keyed, put, say } from "../shared/dom.js";
+import { $, h, keyed, setContent, setText } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
 import { bytes, duration, figure, size } from "../shared/format.js";
 import { pill } from "../shared/badges.js";
@@ -8,7 +8,7 @@ import { labelOf } from "../shared/device.js";
 import { ChartGrid, GROUPS, colour, onTheme, plotly, traces, zoomHead } from "../shared/plots.js";
 
 const MOST = 5;
-/** One curve a chart: the metric that a group stands for. */
+/** The metric that each chart shows. */
 const CURVES = {
   "Total loss": "Loss/total_loss",
   mAP: "DetectionBoxes_Precision/mAP",
@@ -59,11 +59,11 @@ async function load() {
   $("#empty").hidden = ids.length >= 2;
   if (ids.length >= 2) plotly(address).catch(() => {});
   const [found] = await Promise.all([Promise.allSettled(ids.map(loadJob)), knowFamilies()]);
-  if (number !== asked) return; // others were chosen meanwhile
+  if (number !== asked) return; // a newer request has started
   const problems = found
     .map((answer, index) => (answer.status === "rejected" ? `job ${ids[index]}: ${answer.reason.message}` : null))
     .filter(Boolean);
-  say($("#problem"), problems.join("; "));
+  setText($("#problem"), problems.join("; "));
   $("#problem").hidden = !problems.length;
   jobs = found.map((answer, index) => answer.value ?? jobs.find((job) => job.id === ids[index])).filter(Boolean);
   showChosen();
@@ -80,7 +80,7 @@ async function knowFamilies() {
     );
 }
 
-/** Each is asked for once, and again when something has happened to it. */
+/** Cached until an event about the job arrives. */
 const loadedJobs = new Map();
 function loadJob(id) {
   if (!loadedJobs.has(id)) {
@@ -109,7 +109,7 @@ const loadSeries = async (id, steps = null) =>
     )
   ).series;
 
-// --- which ones -------------------------------------------------------------------------------------------------------
+// --- job picker --------------------------------------------------------------------------------------------------
 const search = $("#search");
 const list = $("#found");
 let waiting = null;
@@ -128,13 +128,13 @@ search.addEventListener("keydown", (event) => {
     else $("button", list)?.focus();
   }
 });
-/** Without the list, also without the one that is on its way. */
+/** Closes the list and drops a search in flight. */
 function close() {
   clearTimeout(waiting);
   finding += 1;
   list.hidden = true;
 }
-/** To the search, without its list. */
+/** Focuses the search box without opening the list. */
 function back() {
   close();
   isBack = true;
@@ -218,7 +218,7 @@ function showChosen() {
       ),
     (element, job) => {
       $(".swatch", element).style.background = colour(jobs.indexOf(job));
-      say($("a", element), job.name);
+      setText($("a", element), job.name);
       $("button", element).setAttribute("aria-label", `Remove ${job.name}`);
     },
   );
@@ -226,7 +226,7 @@ function showChosen() {
   search.placeholder = jobs.length >= MOST ? "Five jobs at most" : "Add a job by name or number";
 }
 
-// --- what differs -----------------------------------------------------------------------------------------------------
+// --- table of differences ----------------------------------------------------------------------------------------
 const last = (job, name) =>
   job.metrics
     .filter((series) => series.name === name)
@@ -234,9 +234,9 @@ const last = (job, name) =>
     .at(-1) ?? null;
 const seconds = (job) =>
   job.finished_at && job.started_at ? (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000 : null;
-/** A model that the service no longer offers is only like itself. */
+/** A model that is no longer in the catalogue is its own family. */
 const familyOf = (job) => families.get(job.plan.model) ?? job.plan.model;
-/** What two jobs must share for the one to be better than the other. Losses of other models or data are other sums. */
+/** What jobs must share to be ranked. For example, losses of different models or datasets are not comparable. */
 const SAME = {
   data: (job) => job.dataset,
   loss: (job) => `${familyOf(job)} ${job.dataset} ${job.plan.image_size}`,
@@ -244,7 +244,7 @@ const SAME = {
   any: () => "",
 };
 let families = new Map();
-/** [name, value, how it is shown, {best, same, isFinal}]; isFinal: of a job that goes on it is not known yet. */
+/** [name, value, format, {best, same, isFinal}]. isFinal: known only once the job has succeeded. */
 const ROWS = [
   ["State", (job) => job.state],
   ["mAP", (job) => last(job, NAMES[1]), figure, { best: Math.max, same: SAME.data }],
@@ -286,7 +286,7 @@ function showTable() {
     return { name, differs, isKnown: known.length > 0, cells: texts.map((text) => ({ text, best: text === top })) };
   }).filter((row) => row.isKnown && (row.differs || !$("#only").checked));
   $("#table").style.setProperty("--jobs", jobs.length);
-  put(
+  setContent(
     $("#table"),
     h("caption", { class: "visually-hidden" }, "The jobs side by side"),
     h(
@@ -322,7 +322,7 @@ function showTable() {
   $("#same").hidden = rows.length > 0;
 }
 
-/** The best of a row as it is shown, null where there is none: only among jobs that can be compared, whatever runs. */
+/** The best value of a row, formatted. Null if the jobs cannot be ranked, or all values are the same. */
 function topOf(values, words, { best, same, isFinal }) {
   const known = jobs
     .map((job, at) => ({ job, value: values[at] }))
@@ -333,13 +333,13 @@ function topOf(values, words, { best, same, isFinal }) {
   return isFinal && known.some(({ job, value }) => words(value) === top && job.state !== "succeeded") ? null : top;
 }
 
-// --- the curves ---------------------------------------------------------------------------------------------------------
+// --- charts ------------------------------------------------------------------------------------------------------
 async function showCurves() {
   const [shown, steps] = [jobs, range];
   if (!place.childElementCount) grid.skeleton(4);
   try {
     const found = await Promise.all(shown.map((job) => (steps ? loadSeries(job.id, steps) : job.metrics)));
-    if (shown !== jobs || steps !== range) return; // others were chosen meanwhile
+    if (shown !== jobs || steps !== range) return; // the selection changed meanwhile
     const charts = GROUPS.filter((group) => CURVES[group.title])
       .map((group) => ({
         ...group,
@@ -357,7 +357,7 @@ async function showCurves() {
     if (charts.length) await grid.show(charts, range, { legend: false });
     else grid.clear(h("p", { class: "card empty" }, "None of these jobs has finished a step yet."));
   } catch (error) {
-    say($("#problem"), `Could not draw the charts: ${error.message}`);
+    setText($("#problem"), `Could not draw the charts: ${error.message}`);
     $("#problem").hidden = false;
   }
 }

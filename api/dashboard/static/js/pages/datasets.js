@@ -1,8 +1,9 @@
 // The datasets that a job can use.
 import { get, maySubmit, whoami } from "../shared/api.js";
 import { dot } from "../shared/badges.js";
-import { $, h, put, say } from "../shared/dom.js";
-import { bytes, count } from "../shared/format.js";
+import { CURL_TOKEN } from "../shared/curl.js";
+import { $, h, setContent, setText } from "../shared/dom.js";
+import { bytes, wholeNumber } from "../shared/format.js";
 import { actionCell, cell, numberCell, showProblem, trainLink } from "../shared/table_cells.js";
 
 async function datasets(place) {
@@ -10,7 +11,7 @@ async function datasets(place) {
   $("#add").hidden = !maySubmit(me);
   $("#empty").hidden = items.length > 0;
   place.closest(".table-wrap").hidden = !items.length;
-  put(
+  setContent(
     place,
     items.map((one) =>
       h(
@@ -21,9 +22,9 @@ async function datasets(place) {
           h("b", {}, one.name),
           one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null,
         ),
-        numberCell("Images", count(one.images)),
-        numberCell("Validation", count(one.validation_images)),
-        numberCell("Boxes", one.boxes === null ? "–" : count(one.boxes)),
+        numberCell("Images", wholeNumber(one.images)),
+        numberCell("Validation", wholeNumber(one.validation_images)),
+        numberCell("Boxes", one.boxes === null ? "–" : wholeNumber(one.boxes)),
         cell("Masks", one.has_masks ? "yes" : "no"),
         cell("Classes", classes(one)),
         numberCell("Size", bytes(one.bytes)),
@@ -33,11 +34,10 @@ async function datasets(place) {
   );
 }
 
-const send =
-  () => `tar c -C records . | curl -sS -X POST -T - -H "Authorization: Bearer \${TOKEN:?set it to one of your tokens, see Settings}" \\
+const send = () => `tar c -C records . | curl -sS -X POST -T - ${CURL_TOKEN} \\
   -H 'Content-Type: application/x-tar' '${location.origin}/v1/datasets?name=cones'`;
 
-/** How many, and the first ones with how often each occurs. */
+/** The number of classes, and the first few with their number of boxes. */
 function classes({ classes: names, boxes_per_class: often }) {
   const shown = names
     .slice(0, 8)
@@ -46,7 +46,7 @@ function classes({ classes: names, boxes_per_class: often }) {
         "span",
         { class: "tag" },
         name,
-        often[name] === undefined ? null : h("span", { class: "muted number" }, ` ${count(often[name])}`),
+        often[name] === undefined ? null : h("span", { class: "muted number" }, ` ${wholeNumber(often[name])}`),
       ),
     );
   return h(
@@ -58,5 +58,5 @@ function classes({ classes: names, boxes_per_class: often }) {
   );
 }
 
-say($("#send"), send());
+setText($("#send"), send());
 datasets($("#datasets")).catch(showProblem);

@@ -1,9 +1,9 @@
-// Whose memory is whose, on each device of each host, now and in the last hours.
+// The devices of each host: their memory and its users, now and over the last hours.
 import { get } from "../shared/api.js";
-import { $, $$, h, keyed, put, say } from "../shared/dom.js";
+import { $, $$, h, keyed, setContent, setText } from "../shared/dom.js";
 import { bytes, duration, percent, plural, time } from "../shared/format.js";
 import { dot } from "../shared/badges.js";
-import { deviceLabel, deviceMemory, isUnknown, stateOf } from "../shared/device.js";
+import { deviceLabel, deviceMemory, isMemoryUnknown, deviceState } from "../shared/device.js";
 import { watchDevices } from "../devices/watch_devices.js";
 import { showHistory } from "../devices/history.js";
 
@@ -29,7 +29,7 @@ function makeHost([host]) {
 }
 function updateHost(section, [, there]) {
   const leased = there.filter((device) => device.job).length;
-  say($("h2 span", section), `${plural(there.length, "device")}, ${leased} in use`);
+  setText($("h2 span", section), `${plural(there.length, "device")}, ${leased} in use`);
   keyed($(".devices", section), there, (device) => device.id, makeDevice, updateDevice);
 }
 
@@ -46,9 +46,9 @@ function makeDevice(device) {
 }
 
 function updateDevice(card, device) {
-  put($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
-  put($(".state", card), dot(...stateOf(device)));
-  put(
+  setContent($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
+  setContent($(".state", card), dot(...deviceState(device)));
+  setContent(
     $(".now", card),
     device.problem
       ? h(
@@ -71,9 +71,9 @@ function updateDevice(card, device) {
 
 const howLong = (moment) => `for ${duration((Date.now() - Date.parse(moment)) / 1000)}`;
 
-/** A row for each: our job, other people's processes, what nobody is named for, and what is free. */
+/** A row each for our job, other processes, memory without a known process, and free memory. */
 function holders(device) {
-  if (isUnknown(device)) return [];
+  if (isMemoryUnknown(device)) return [];
   const { job, processes, others_bytes, total_bytes, free_bytes } = device;
   const row = (kind, who, count, more = "") =>
     h(
@@ -145,7 +145,8 @@ function far({ attempt, phase, progress: { step, steps, eta_s } }) {
 }
 
 function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
-  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "offline, last seen ", time(seen_at)]; // how warm it was is no longer so
+  // Utilisation and temperature are out of date when the device is offline.
+  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "offline, last seen ", time(seen_at)];
   return [
     utilisation === null ? null : `utilisation ${utilisation} %`,
     temperature === null ? null : `${temperature} °C`,
@@ -155,7 +156,7 @@ function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
     .join(" · ");
 }
 
-// --- the last hours -----------------------------------------------------------------------------------------------------
+// --- history -----------------------------------------------------------------------------------------------------
 async function loadPast(id, place) {
   try {
     showHistory(
@@ -164,7 +165,7 @@ async function loadPast(id, place) {
       hours,
     );
   } catch (error) {
-    put(place, h("p", { class: "muted small" }, `Could not load the history: ${error.message}`));
+    setContent(place, h("p", { class: "muted small" }, `Could not load the history: ${error.message}`));
   }
 }
 const loadAllPast = () =>
@@ -183,7 +184,7 @@ $("#hours").addEventListener("click", (event) => {
 showHours();
 setInterval(() => document.visibilityState === "visible" && loadAllPast(), 60_000);
 
-/** To the device that the address names, once it is there. */
+/** Scrolls to the device in the URL's hash, once. */
 function goThere() {
   const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!wanted || goThere.been === location.hash) return;
@@ -193,6 +194,6 @@ function goThere() {
 }
 
 watchDevices(show, (error) => {
-  say($("#problem"), `Could not load the devices: ${error.message}`);
+  setText($("#problem"), `Could not load the devices: ${error.message}`);
   $("#problem").hidden = false;
 });

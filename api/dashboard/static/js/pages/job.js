@@ -1,6 +1,6 @@
-// One job: what it does now, and everything that was tried for it.
+// The page of one job.
 import { get, mayChange, maySubmit, post, whoami } from "../shared/api.js";
-import { $, h, put, say } from "../shared/dom.js";
+import { $, h, setContent, setText } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
 import { watchDevices } from "../devices/watch_devices.js";
 import { duration, percent, plural } from "../shared/format.js";
@@ -10,7 +10,7 @@ import { addShortcuts } from "../shared/shortcuts.js";
 import { tabs } from "../shared/tabs.js";
 import { pill } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
-import { diagnosisWords, place, wait } from "../shared/job_status.js";
+import { diagnosisWords, queuePlace, expectedWait } from "../shared/job_status.js";
 import { edit, editButton, showFacts, showProgress } from "../job/summary.js";
 import { showTimeline } from "../job/timeline.js";
 
@@ -21,8 +21,8 @@ let me = null;
 
 const AGAIN_MS = 5000;
 let again = null;
-let asked = 0; // how often
-let shown = 0; // which of them
+let asked = 0; // number of the newest request
+let shown = 0; // number of the request on the page
 let hasLoaded;
 const loaded = new Promise((resolve) => (hasLoaded = resolve));
 
@@ -31,7 +31,7 @@ async function load() {
   const mine = ++asked;
   try {
     const [job, attempts, who] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/attempts`), whoami()]);
-    if (mine < shown) return; // one that was asked for later was quicker
+    if (mine < shown) return; // a newer response came first
     shown = mine;
     Object.assign(state, { job, attempts: attempts.items });
     me = who;
@@ -39,9 +39,9 @@ async function load() {
     show();
     hasLoaded();
   } catch (error) {
-    say($("#problem"), `Could not load the job: ${error.message}. Retrying.`);
+    setText($("#problem"), `Could not load the job: ${error.message}. Retrying.`);
     $("#problem").hidden = false;
-    clearTimeout(again); // of another that failed meanwhile
+    clearTimeout(again); // of a concurrent load that failed too
     again = setTimeout(load, AGAIN_MS);
   }
 }
@@ -50,9 +50,13 @@ const may = () => mayChange(me, state.job);
 
 function show() {
   const { job, attempts } = state;
-  document.title = `${job.state === "running" && job.progress.step ? percent(job.progress.step / job.progress.steps) : job.state} · ${job.name} · Downshift`;
-  if (!$("#name").classList.contains("editing")) put($("#name"), job.name, may() ? editButton("name") : null);
-  put($("#state"), pill(job.stopping ? `${job.stopping} requested` : job.state, job.stopping ? "warn" : job.state));
+  const { step, steps } = job.progress;
+  document.title = `${job.state === "running" && step ? percent(step / steps) : job.state} · ${job.name} · Downshift`;
+  if (!$("#name").classList.contains("editing")) setContent($("#name"), job.name, may() ? editButton("name") : null);
+  setContent(
+    $("#state"),
+    pill(job.stopping ? `${job.stopping} requested` : job.state, job.stopping ? "warn" : job.state),
+  );
   if (job.state === "queued") watchQueue();
   showNow();
   $("#now").dataset.state = job.state;
@@ -60,7 +64,7 @@ function show() {
   showFacts($("#facts"), state, may(), load);
   showActions(job);
   showTimeline($("#timeline"), job, attempts);
-  say($("#attempt-count"), attempts.length > 1 ? String(attempts.length) : "");
+  setText($("#attempt-count"), attempts.length > 1 ? String(attempts.length) : "");
   for (const part of Object.values(parts)) part.changed?.();
 }
 $("#name").addEventListener(
@@ -68,9 +72,9 @@ $("#name").addEventListener(
   (event) => event.target.closest("[data-edit]") && edit($("#name"), "name", state, load),
 );
 
-const showNow = () => say($("#now"), sentence(state.job, state.attempts));
+const showNow = () => setText($("#now"), sentence(state.job, state.attempts));
 
-/** How long it still waits depends on the jobs of others. */
+/** The expected wait depends on the jobs that run on other devices. */
 let isWatching = false;
 function watchQueue() {
   if (isWatching) return;
@@ -81,7 +85,7 @@ function watchQueue() {
       if (state.job.state === "queued") showNow();
     },
     () => {},
-  ); // its place is told all the same
+  ); // the queue position shows without them
 }
 
 /** "Attempt 2 of at most 6: training at step 340 of 2000 on GPU 1; attempt 1 ran out of memory at batch 16." */
@@ -92,28 +96,30 @@ function sentence(job, attempts) {
     .filter((one) => one.diagnosis && !["completed", "interrupted"].includes(one.diagnosis))
     .at(-1);
   const earlier = before ? `; ${because(before)}` : "";
+  const on = last ? ` on ${labelOf(last.device)}` : "";
+  const { step, steps } = job.progress;
   switch (job.state) {
     case "running": {
-      const activity = last
-        ? `${last.phase ?? "starting"}${last.phase === "training" ? ` at step ${job.progress.step} of ${job.progress.steps}` : ""} on ${labelOf(last.device)}`
-        : "starting";
-      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${activity}${job.stopping ? `; ${job.stopping} requested` : ""}${earlier}.`;
+      const at = last?.phase === "training" ? ` at step ${step} of ${steps}` : "";
+      const activity = `${last?.phase ?? "starting"}${at}${on}`;
+      const stopping = job.stopping ? `; ${job.stopping} requested` : "";
+      return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${activity}${stopping}${earlier}.`;
     }
     case "queued": {
-      const about = wait(job, state.devices);
+      const about = expectedWait(job, state.devices);
       const when = about === undefined ? "" : `, to start in about ${duration(about)}`;
       const why = job.reason ? ` ${job.reason.replace(/\.?$/, ".")}` : "";
-      const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${place(job)}`;
+      const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${queuePlace(job)}`;
       return `${where[0].toUpperCase()}${where.slice(1)}${when}${last ? `; ${because(last)}` : ""}.${why}`;
     }
     case "paused":
-      return job.progress.step
-        ? `Paused at step ${job.progress.step} of ${job.progress.steps}. Resuming continues from there.`
+      return step
+        ? `Paused at step ${step} of ${steps}. Resuming continues from there.`
         : "Paused before its first checkpoint. Resuming starts at step 0.";
     case "succeeded":
-      return `Finished all ${job.progress.steps} steps in ${plural(job.attempts, "attempt")}${last ? ` on ${labelOf(last.device)}` : ""}${earlier}.`;
+      return `Finished all ${steps} steps in ${plural(job.attempts, "attempt")}${on}${earlier}.`;
     case "cancelled":
-      return `Cancelled at step ${job.progress.step} of ${job.progress.steps}.`;
+      return `Cancelled at step ${step} of ${steps}.`;
     default:
       return `Failed: ${job.reason ?? "see the last attempt"}`;
   }
@@ -123,10 +129,11 @@ function because(attempt) {
   const { batch_size: batch, micro_batch: micro } = attempt.plan;
   const at = micro < batch ? `micro-batch ${micro}` : `batch ${batch}`;
   const ranOut = attempt.diagnosis === "too_large";
-  return `attempt ${attempt.number} ${ranOut ? `ran out of memory at ${at}` : `ended: ${diagnosisWords(attempt.diagnosis)}`}`;
+  const what = ranOut ? `ran out of memory at ${at}` : `ended: ${diagnosisWords(attempt.diagnosis)}`;
+  return `attempt ${attempt.number} ${what}`;
 }
 
-// --- what can be done ---------------------------------------------------------------------------------------------
+// --- actions -----------------------------------------------------------------------------------------------------
 const ACTIONS = {
   pause: { name: "Pause", states: ["queued", "running"] },
   resume: { name: "Resume", states: ["paused"], class: "primary" },
@@ -167,7 +174,7 @@ function showActions(job) {
   );
 }
 
-// --- the parts, each loaded when it is first looked at ------------------------------------------------------------
+// --- tabs, each loaded when it is first opened -------------------------------------------------------------------
 const parts = {};
 const MODULES = {
   charts: "../job/charts.js",
@@ -199,7 +206,7 @@ async function searchLog() {
   await loadPart("log");
   $("#log-search")?.focus();
 }
-// A pointer on its way to a tab is a moment's head start.
+// Load a tab's data when the pointer is over it.
 $(".tabs").addEventListener("pointerover", async (event) => {
   const name = event.target.closest("[role=tab]")?.dataset.tab;
   if (!MODULES[name] || !state.job) return;
@@ -208,11 +215,11 @@ $(".tabs").addEventListener("pointerover", async (event) => {
 });
 
 load();
-// Who is quicker than the service has chosen a tab all the same.
+// A tab that was clicked before the job arrived opens once it is loaded.
 tabs($(".tabs"), (name) => loaded.then(() => $(`#${name}`).hidden || showPart(name)));
 addShortcuts({ "/": ["search the log", searchLog] });
 await loaded;
-// The chart library is large: when nothing else is to be done, and before somebody asks for it.
+// The chart library is large: load it while the page is idle.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
 listen((event) => {
   if (event.kind === "queue") moved(event.data.positions[id]);
@@ -222,7 +229,7 @@ listen((event) => {
 });
 follow(load, (event) => event.job === id && event.kind !== "progress");
 
-/** Nobody tells a job of its own when one before it has gone. */
+/** A queue event, not an event of this job, reports its new position. */
 function moved(position) {
   if (!position || state.job?.state !== "queued") return;
   state.job.queue_position = position;

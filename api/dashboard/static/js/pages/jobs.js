@@ -1,6 +1,6 @@
-// The list of jobs: filters live in the URL, rows stay where they are while they change.
+// The list of jobs. Filters are kept in the URL; rows stay in place while they change.
 import { get, mayChange, maySubmit, post, query, whoami } from "../shared/api.js";
-import { $, $$, h, keyed, put, say } from "../shared/dom.js";
+import { $, $$, h, keyed, setContent, setText } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
 import { duration, plural, time } from "../shared/format.js";
 import { watchDevices } from "../devices/watch_devices.js";
@@ -9,23 +9,23 @@ import { announce, runAction, toast } from "../shared/messages.js";
 import { addShortcuts } from "../shared/shortcuts.js";
 import { dot } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
-import { progressOf, trouble, waits } from "../shared/job_status.js";
+import { progressOf, statusLine, queueStatus } from "../shared/job_status.js";
 import { showDeviceTiles } from "../devices/device_tiles.js";
 
 const PAGE = 50;
-const MOST = 200; // that the service gives at once
-const COMPARED = 5; // at most
+const MOST = 200; // the service's page limit
+const COMPARED = 5; // jobs that can be compared at once
 const STATES = ["running", "queued", "paused", "failed", "succeeded", "cancelled"];
 const filters = $("#filters");
 const { q, owner } = filters.elements;
 const states = new Set();
-const chosen = new Map(); // number: job, also of those that the filters hide by now
+const chosen = new Map(); // id to job, including jobs that the filters hide
 let shown = [];
-let next = null; // the cursor behind them
+let next = null; // cursor of the next page
 let current = null;
 let devices = [];
 
-// --- filters, kept in the URL -------------------------------------------------------------------------------------
+// --- filters, kept in the URL ------------------------------------------------------------------------------------
 const wanted = () => ({ q: q.value.trim(), owner: owner.value.trim(), state: [...states] });
 const isFiltered = () => Boolean(q.value.trim() || owner.value.trim() || states.size);
 
@@ -52,7 +52,7 @@ function toggle(state) {
   if (!states.delete(state)) states.add(state);
   filtered();
 }
-put(
+setContent(
   $("#states"),
   h(
     "button",
@@ -83,7 +83,7 @@ whoami()
     showFilters();
     show();
   })
-  .catch(() => {}); // the frame says so
+  .catch(() => {}); // header.js shows the error
 $("#mine").addEventListener("click", () => {
   owner.value = owner.value.trim() === me?.user ? "" : (me?.user ?? "");
   filtered();
@@ -99,12 +99,12 @@ addEventListener("popstate", () => {
   load();
 });
 
-// --- loading ------------------------------------------------------------------------------------------------------
+// --- loading -----------------------------------------------------------------------------------------------------
 let asked = 0;
-let loaded = null; // the filters of what is shown; null: nothing is yet
-let isStale = false; // events were missed: what is behind the first page may be of long ago
+let loaded = null; // filters of the loaded jobs; null before the first load
+let isStale = false; // events were missed: jobs after the first page may be out of date
 
-/** The first page again; what was loaded behind it stays, and is kept up to date by events. */
+/** Reloads the first page. Keeps the pages after it, which events keep up to date. */
 async function load() {
   const number = ++asked;
   const filter = query(wanted());
@@ -115,7 +115,7 @@ async function load() {
       get(`/v1/jobs${query({ ...wanted(), limit })}`),
       get("/v1/queue?limit=1"),
     ]);
-    if (number !== asked) return; // the filters have changed meanwhile
+    if (number !== asked) return; // the filters changed meanwhile
     const older = !wasStale && filter === loaded && found.next ? behind(found.items) : [];
     if (!older.length) next = found.next;
     [shown, loaded] = [[...found.items, ...older], filter];
@@ -125,7 +125,7 @@ async function load() {
     show();
   } catch (error) {
     if (number !== asked) return;
-    say($("#problem"), `Could not load the jobs: ${error.message}. Retrying.`);
+    setText($("#problem"), `Could not load the jobs: ${error.message}. Retrying.`);
     $("#problem").hidden = false;
     setTimeout(load, 5000);
   } finally {
@@ -133,7 +133,7 @@ async function load() {
   }
 }
 
-/** What is shown and comes after a fresh page: nothing where more jobs have come than that holds, which lie in between. */
+/** The loaded jobs after a new first page. None if there is a gap, because more jobs arrived than a page holds. */
 function behind(page) {
   const known = new Set(shown.map((job) => job.id));
   if (!page.some((job) => known.has(job.id))) return [];
@@ -155,27 +155,27 @@ async function loadMore() {
 more.addEventListener("click", loadMore);
 new IntersectionObserver(([seen]) => seen.isIntersecting && loadMore(), { rootMargin: "400px" }).observe(more);
 
-/** Only of what has not ended: how many have is not counted. */
+/** Shows counts of unfinished jobs. The service does not count the others. */
 function showCounts(counts) {
   for (const state of ["running", "queued", "paused"])
-    say($(`#states [data-state=${state}] .count`), String(counts[state]));
+    setText($(`#states [data-state=${state}] .count`), String(counts[state]));
 }
 
-// --- showing ------------------------------------------------------------------------------------------------------
+// --- rows --------------------------------------------------------------------------------------------------------
 function show() {
   if (loaded === null) return;
   keyed($("#rows"), shown, (job) => job.id, makeRow, updateRow);
   $("#list").hidden = !shown.length;
   more.hidden = !next;
   const names = [...new Set([...shown.map((job) => job.owner), me?.user].filter(Boolean))].toSorted();
-  put(
+  setContent(
     $("#owners"),
     names.map((name) => h("option", { value: name })),
   );
   const empty = $("#empty");
   empty.hidden = shown.length > 0;
   if (!shown.length) {
-    put(
+    setContent(
       empty,
       isFiltered()
         ? [
@@ -197,7 +197,6 @@ function show() {
   showChosen();
 }
 
-/** By who looks at it. */
 const canCancel = (job) => ["running", "queued", "paused"].includes(job.state) && Boolean(me) && mayChange(me, job);
 const STOPPING = { cancel: "cancelling", pause: "pausing" };
 
@@ -213,7 +212,8 @@ function makeRow(job) {
       onchange: (event) => choose(job, event.target.checked),
     }),
   );
-  row.cells[2].append(h("div", { class: "title" }), h("div", {}), h("div", { class: "also" })); // for itself: the link keeps the focus when what is under it changes
+  // Separate elements, so that the link keeps the focus when the text below it changes.
+  row.cells[2].append(h("div", { class: "title" }), h("div", {}), h("div", { class: "also" }));
   row.addEventListener("click", (event) => {
     if (event.target.closest("a, input, td.box") || !getSelection().isCollapsed) return;
     if (event.ctrlKey || event.metaKey) open(`/jobs/${job.id}`, "_blank");
@@ -223,7 +223,7 @@ function makeRow(job) {
 }
 
 const line = (text, kind = "", title = text) => h("span", { class: `one-line ${kind}`, title }, text);
-/** The one that it has; muted, the one that it had last. */
+/** The current device, or the last one, muted. */
 function deviceOf({ device, state }) {
   if (!device) return h("span", { class: "none muted" }, "–");
   return line(
@@ -232,26 +232,27 @@ function deviceOf({ device, state }) {
     `${state === "running" ? "" : "last on "}${device.name}, ${device.id}`,
   );
 }
-const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000).replace(/ h .*/, " h"); // a narrow column
+/** Short, for a narrow column. */
+const since = (moment) => duration((Date.now() - Date.parse(moment)) / 1000).replace(/ h .*/, " h");
 
 function updateRow(row, job) {
   const [box, state, name, owned, model, steps, tries, device, age] = row.cells;
-  const [why, whole, kind] = trouble(job);
+  const [why, whole, kind] = statusLine(job);
   const phase = devices.find((one) => one.job?.id === job.id)?.job.phase;
   if (chosen.has(job.id)) chosen.set(job.id, job);
   box.firstChild.checked = chosen.has(job.id);
-  put(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
-  put(
+  setContent(state, dot(STOPPING[job.stopping] ?? job.state, job.state));
+  setContent(
     name.firstChild,
     h("a", { class: "job", href: `/jobs/${job.id}`, title: job.name }, job.name),
     h("span", { class: "muted small" }, `#${job.id}`),
   );
-  put(name.children[1], why ? line(why, `why ${kind}`, whole) : null);
-  put(name.lastChild, line([job.owner, job.model, job.dataset].join(" · "), "small muted"));
-  put(owned, line(job.owner));
-  put(model, line(job.model), line(job.dataset, "small muted"));
-  put(steps, job.state === "queued" && !job.progress.step ? waits(job, devices) : progressOf(job, phase));
-  put(
+  setContent(name.children[1], why ? line(why, `why ${kind}`, whole) : null);
+  setContent(name.lastChild, line([job.owner, job.model, job.dataset].join(" · "), "small muted"));
+  setContent(owned, line(job.owner));
+  setContent(model, line(job.model), line(job.dataset, "small muted"));
+  setContent(steps, job.state === "queued" && !job.progress.step ? queueStatus(job, devices) : progressOf(job, phase));
+  setContent(
     tries,
     h(
       "span",
@@ -260,13 +261,13 @@ function updateRow(row, job) {
     ),
     h("span", { class: "also" }, deviceOf(job)),
   );
-  put(device, deviceOf(job));
-  put(age, time(job.created_at, since));
+  setContent(device, deviceOf(job));
+  setContent(age, time(job.created_at, since));
   row.classList.toggle("selected", chosen.has(job.id));
   row.classList.toggle("current", job.id === current);
 }
 
-// --- choosing, comparing and cancelling -------------------------------------------------------------------------------
+// --- selection, comparing and cancelling -------------------------------------------------------------------------
 function choose(job, is) {
   if (is) chosen.set(job.id, job);
   else chosen.delete(job.id);
@@ -276,11 +277,11 @@ const toCancel = () => [...chosen.values()].filter(canCancel);
 
 function showChosen() {
   $("#bulk").hidden = !chosen.size;
-  say($("#chosen"), `${plural(chosen.size, "job")} selected`);
+  setText($("#chosen"), `${plural(chosen.size, "job")} selected`);
   $("#compare").disabled = chosen.size < 2 || chosen.size > COMPARED;
   const open = toCancel().length;
   $("#cancel").hidden = !open;
-  say($("#cancel"), open === chosen.size ? `Cancel ${plural(open, "job")}` : `Cancel ${open} of ${chosen.size}`);
+  setText($("#cancel"), open === chosen.size ? `Cancel ${plural(open, "job")}` : `Cancel ${open} of ${chosen.size}`);
   for (const row of $$("#rows tr")) {
     const is = chosen.has(Number(row.dataset.key));
     row.classList.toggle("selected", is);
@@ -307,7 +308,7 @@ $("#cancel").addEventListener("click", (event) =>
     if (!(await confirmed(`${action}? All files are kept, but a cancelled job cannot be resumed.`, action))) return;
     const cancelled = (which) => Promise.allSettled(jobs.filter(which).map((job) => post(`/v1/jobs/${job.id}/cancel`)));
     const isRunning = (job) => job.state === "running";
-    // Those that wait first: they would start on the devices of the others.
+    // Cancel waiting jobs first. Otherwise they would start on the devices that become free.
     const results = [...(await cancelled((job) => !isRunning(job))), ...(await cancelled(isRunning))];
     const failed = results.filter((result) => result.status === "rejected");
     chooseNone();
@@ -317,7 +318,7 @@ $("#cancel").addEventListener("click", (event) =>
   }),
 );
 
-// --- keys -----------------------------------------------------------------------------------------------------------
+// --- shortcuts ---------------------------------------------------------------------------------------------------
 function move(by) {
   const index = shown.findIndex((job) => job.id === current);
   const there = shown[Math.max(0, Math.min(shown.length - 1, index + by))];
@@ -331,7 +332,7 @@ function move(by) {
 addShortcuts({
   j: ["next job", () => move(1)],
   k: ["previous job", () => move(-1)],
-  Enter: ["open job"], // as on every link: the row's has the focus
+  Enter: ["open job"], // the browser opens the row's link, which has the focus
   x: [
     "select job",
     () => {
@@ -342,7 +343,7 @@ addShortcuts({
   Escape: ["clear selection", chooseNone],
 });
 
-// --- as it happens ----------------------------------------------------------------------------------------------------
+// --- live updates ------------------------------------------------------------------------------------------------
 function change(id, values) {
   const job = shown.find((one) => one.id === id);
   if (!job) return;
@@ -354,7 +355,7 @@ listen(({ kind, job, data }) => {
   if (kind === "reset") isStale = true;
   else if (kind === "progress") change(job, { progress: data });
   else if (kind === "job") change(job, data);
-  else if (kind === "state") change(job, { state: data.state }); // replayed after a cut, also of who is behind the first page
+  else if (kind === "state") change(job, { state: data.state }); // also replayed after a reconnect
   else if (kind === "queue") {
     showCounts(data);
     for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });
@@ -368,7 +369,7 @@ watchDevices(
       if (["running", "queued"].includes(job.state)) updateRow($(`#rows tr[data-key="${job.id}"]`), job);
   },
   () => {},
-); // the list says so
+); // the list shows the error
 readUrl();
-// Which jobs there are, and which the filters let through; the rows themselves change with the events above.
+// Reload when jobs may enter or leave the list. The events above update the rows.
 follow(load, (event) => ["submitted", "state"].includes(event.kind), 1500);

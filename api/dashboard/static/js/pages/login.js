@@ -1,8 +1,8 @@
-// A user and a password, or a token, become a session.
+// Logs in with user and password, or with a token.
 import { post } from "../shared/api.js";
 import { $ } from "../shared/dom.js";
 
-/** Only to a page of this service: never to where a link from elsewhere wants. A path alone could be //elsewhere. */
+/** Prevents an open redirect: checks the origin, because a path can be //example.com. */
 function next() {
   const wanted = new URL(new URLSearchParams(location.search).get("next") ?? "/", location.origin);
   return wanted.origin === location.origin && wanted.pathname !== "/login" ? wanted.href : "/";

@@ -1,7 +1,7 @@
 // The models that a job can train.
 import { get, maySubmit, whoami } from "../shared/api.js";
-import { $, h, put } from "../shared/dom.js";
-import { count, figure, size } from "../shared/format.js";
+import { $, h, setContent } from "../shared/dom.js";
+import { wholeNumber, figure, size } from "../shared/format.js";
 import { actionCell, cell, numberCell, showProblem, trainLink } from "../shared/table_cells.js";
 
 function sizes(all) {
@@ -13,7 +13,7 @@ function sizes(all) {
 
 async function models(place) {
   const [{ items }, me] = await Promise.all([get("/v1/models"), whoami()]);
-  put(
+  setContent(
     place,
     items.map((one) =>
       h(
@@ -32,7 +32,7 @@ async function models(place) {
         cell("Backbone", one.backbone),
         cell("Images", h("b", { class: "number" }, size(one.image_size)), sizes(one.image_sizes)),
         numberCell("Batch", one.batch_size),
-        numberCell("Steps", count(one.steps)),
+        numberCell("Steps", wholeNumber(one.steps)),
         numberCell("Learning rate", figure(one.learning_rate)),
         actionCell(maySubmit(me) ? trainLink({ model: one.name }, one.name) : null),
       ),

@@ -1,7 +1,8 @@
-// A job to submit: the form knows what there is, and the estimate follows what is typed.
+// The form for a new job. The estimate follows the input.
 import { get, maySubmit, post, whoami } from "../shared/api.js";
 import { copy } from "../shared/clipboard.js";
-import { $, $$, h, put, say } from "../shared/dom.js";
+import { CURL_TOKEN } from "../shared/curl.js";
+import { $, $$, h, setContent, setText } from "../shared/dom.js";
 import { showEstimate } from "../new_job/estimate.js";
 import { figure, plural, size } from "../shared/format.js";
 import { leverList } from "../new_job/levers.js";
@@ -29,7 +30,7 @@ const FIELDS = [
 const CHECKS = ["wait", "as-asked", "wait-device"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
-const RANDOM = "random weights"; // no checkpoint may be called that
+const RANDOM = "random weights"; // not a valid checkpoint name
 let models = new Map();
 let datasets = new Map();
 let checkpoints = [];
@@ -37,7 +38,7 @@ const levers = leverList($("#levers"), changed);
 
 let isFilled = false;
 
-// --- what there is --------------------------------------------------------------------------------------------------
+// --- loading the choices -----------------------------------------------------------------------------------------
 async function start() {
   const wishes = new URLSearchParams(location.search);
   const clone = wishes.get("clone");
@@ -56,7 +57,7 @@ async function start() {
     $("#priority").max = me.scopes.includes("admin") ? 100 : 0;
     models = new Map(found.items.map((model) => [model.name, model]));
     datasets = new Map(sets.items.map((one) => [one.name, one]));
-    put(
+    setContent(
       $("#dataset"),
       sets.items.map((one) =>
         h(
@@ -67,7 +68,7 @@ async function start() {
       ),
     );
     const families = Map.groupBy(found.items, (model) => model.family);
-    put(
+    setContent(
       $("#model"),
       [...families].map(([family, members]) =>
         h(
@@ -78,7 +79,7 @@ async function start() {
       ),
     );
     checkpoints = weights.items;
-    put(
+    setContent(
       $("#checkpoint"),
       h("option", { value: "" }),
       h("option", { value: RANDOM, hidden: true }, "random weights"),
@@ -86,8 +87,11 @@ async function start() {
     );
     if (!sets.items.length) problem("No datasets yet. See Datasets for how to add one.");
     if (former) {
-      say($("#title"), `New job, from #${clone}`);
-      if (former.train?.epochs) former.train.steps = (await get(`/v1/jobs/${encodeURIComponent(clone)}`)).asked.steps; // the form counts in steps
+      setText($("#title"), `New job, from #${clone}`);
+      if (former.train?.epochs) {
+        const { asked } = await get(`/v1/jobs/${encodeURIComponent(clone)}`);
+        former.train.steps = asked.steps; // the form has no field for epochs
+      }
       fillFrom(former);
       isRandomChosen = isRandom();
     } else
@@ -118,11 +122,11 @@ function refuse({ role }) {
 }
 
 function problem(text) {
-  say($("#problem"), text);
+  setText($("#problem"), text);
   $("#problem").hidden = false;
 }
 
-/** `asked`: a request, as it is sent; what it leaves out stays empty, which is model default setting. */
+/** `asked`: a request body. Fields that it leaves out stay empty, which means the model's default. */
 function fillFrom(asked) {
   const {
     train = {},
@@ -157,7 +161,7 @@ function fillFrom(asked) {
   $("#more").open = Boolean(asked.notes || asked.pipeline_config || device.min_memory_mb || device.wait);
 }
 
-/** Also what the list does not have, such as a checkpoint that is gone: the service says what is wrong with it. */
+/** Adds a missing option, such as a deleted checkpoint. The service then reports what is wrong with it. */
 function choose(id, text) {
   const field = $(`#${id}`);
   if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === text))
@@ -165,17 +169,17 @@ function choose(id, text) {
   field.value = text;
 }
 
-/** One that `model` can learn from, and that is in order. */
+/** The first usable dataset for `model`. */
 function firstDataset(model) {
   const needsMasks = models.get(model)?.needs_masks;
   return [...datasets.values()].find((one) => !one.problem && (one.has_masks || !needsMasks))?.name;
 }
 
-// --- what an empty field means: the chosen model's own settings, or those of the pasted pipeline.config ---------------
-let chosen = ""; // in the list of models; a pipeline.config has the say while it is there
-let ofConfig = null; // {text, model, image_size}: what the service read from the pasted pipeline.config
+// --- defaults for empty fields: from the model, or from the pasted pipeline.config -------------------------------
+let chosen = ""; // selected model; a pasted pipeline.config overrides it
+let ofConfig = null; // {text, model, image_size}, as the service read the pasted pipeline.config
 
-/** The model, its name unknown while the service has not read the pipeline.config, and the image size it starts from. */
+/** The model and its image size. Both are null until the service has read the pasted pipeline.config. */
 function modelOfForm() {
   const text = value("config");
   if (!text) return { model: models.get(chosen) ?? null, imageSize: models.get(chosen)?.image_size ?? null };
@@ -184,7 +188,7 @@ function modelOfForm() {
     : { model: null, imageSize: null };
 }
 
-/** Fields and choices follow the dataset and the model. `isOther`: choices that the model does not have are given up. */
+/** Updates fields and choices. `isOther`: the model changed, so drop choices that it does not have. */
 function showModel(isOther = false) {
   const isConfig = Boolean(value("config"));
   const { model, imageSize } = modelOfForm();
@@ -208,7 +212,7 @@ function showModel(isOther = false) {
   showStart();
 }
 
-/** Models that the dataset cannot train cannot be chosen; a pipeline.config leaves nothing to choose. */
+/** Disables models that need masks if the dataset has none, and the whole field if there is a pipeline.config. */
 function showModelField(isConfig, model) {
   const field = $("#model");
   const hasMasks = datasets.get(value("dataset"))?.has_masks ?? true;
@@ -218,20 +222,20 @@ function showModelField(isConfig, model) {
   }
   field.value = isConfig ? (model?.name ?? null) : chosen;
   field.disabled = isConfig;
-  say($("#model-hint"), isConfig ? "Read from your pipeline.config below." : "");
+  setText($("#model-hint"), isConfig ? "Read from your pipeline.config below." : "");
 }
 
-/** What is chosen stays chosen, also where the list does not have it, such as a size of a copied job. */
+/** Replaces the options but keeps the selected one, even if it is not in the list, such as a cloned job's size. */
 function keepChoice(id, options, isOther) {
   const kept = value(id);
-  put($(`#${id}`), options);
+  setContent($(`#${id}`), options);
   if (!isOther || options.some((option) => option.value === kept)) choose(id, kept);
 }
 
 const fitting = () => checkpoints.filter((one) => one.models.includes(chosen)).map((one) => one.name);
 const isRandom = () => value("checkpoint") === (value("config") ? RANDOM : "");
 let isRandomChosen = false;
-/** A checkpoint that fits the model is chosen without asking; random weights that somebody chose stay. */
+/** Selects a checkpoint that fits the model, unless the user chose random weights. */
 function chooseStart() {
   const names = fitting();
   if (!value("config") && !isRandomChosen && !names.includes(value("checkpoint")))
@@ -239,7 +243,7 @@ function chooseStart() {
   showStart();
 }
 
-/** A pipeline.config may name weights, so that starting without any is something to be said. */
+/** With a pipeline.config, which may name weights, random weights are an explicit choice. */
 function showStart() {
   const isConfig = Boolean(value("config"));
   const [unsaid, random] = $("#checkpoint").options;
@@ -247,7 +251,7 @@ function showStart() {
   random.hidden = random.disabled = !isConfig;
   if (!isConfig && value("checkpoint") === RANDOM) $("#checkpoint").value = "";
   const none = isConfig || fitting().length ? "" : "No registered checkpoint fits this model. ";
-  say(
+  setText(
     $("#checkpoint-hint"),
     !isRandom()
       ? ""
@@ -255,7 +259,7 @@ function showStart() {
   );
 }
 
-/** Empty fields show what the service takes for them. `asked`: the plan that `body` asks for. */
+/** Shows the service's defaults in empty fields. `asked`: the plan that `body` requests. */
 function understood(body, asked) {
   const text = body.pipeline_config;
   if (text && (ofConfig?.text !== text || !body.image_size)) {
@@ -266,15 +270,11 @@ function understood(body, asked) {
   $("#batch").placeholder = asked.batch_size;
   $("#rate").placeholder = figure(asked.learning_rate);
   const images = datasets.get(body.dataset)?.images;
-  say(
-    $("#steps-hint"),
-    images
-      ? `${plural(Math.max(1, Math.round((asked.steps * asked.batch_size) / images)), "epoch")} of ${plural(images, "image")}`
-      : "",
-  );
+  const epochs = Math.max(1, Math.round((asked.steps * asked.batch_size) / images));
+  setText($("#steps-hint"), images ? `${plural(epochs, "epoch")} of ${plural(images, "image")}` : "");
 }
 
-// --- the request ------------------------------------------------------------------------------------------------------
+// --- the request -------------------------------------------------------------------------------------------------
 const given = (object) =>
   Object.fromEntries(Object.entries(object).filter(([, one]) => one !== undefined && one !== "" && one !== null));
 
@@ -299,7 +299,7 @@ function request() {
     min_memory_mb: number("min-memory") || undefined,
     wait: $("#wait-device").checked || undefined,
   });
-  const isNone = value("checkpoint") === RANDOM; // null, which is not the same as nothing
+  const isNone = value("checkpoint") === RANDOM; // sent as null, which differs from leaving it out
   return {
     ...(isNone ? { checkpoint: null } : {}),
     ...given({
@@ -326,7 +326,7 @@ function showErrors(errors) {
     const id = `${field.dataset.field.replaceAll(".", "-")}-error`;
     let place = $(".error", field);
     if (!place && mine.length) field.append((place = h("p", { class: "error", id })));
-    if (place) say(place, mine.map((error) => error.message).join("; "));
+    if (place) setText(place, mine.map((error) => error.message).join("; "));
     for (const control of $$("input, select, textarea", field)) {
       control.toggleAttribute("aria-invalid", mine.length > 0);
       if (mine.length) control.setAttribute("aria-invalid", "true");
@@ -337,11 +337,11 @@ function showErrors(errors) {
     if (mine.length) field.closest("details")?.setAttribute("open", "");
   }
   const rest = errors.filter((error) => !fields.some((field) => isOf(field.dataset.field)(error)));
-  say($("#error"), rest.map((error) => `${error.field ?? ""} ${error.message}`.trim()).join("; "));
+  setText($("#error"), rest.map((error) => `${error.field ?? ""} ${error.message}`.trim()).join("; "));
 }
 const faults = (error) => (error.errors.length ? error.errors : [{ field: "", message: error.message }]);
 
-// --- the estimate -------------------------------------------------------------------------------------------------------
+// --- the estimate ------------------------------------------------------------------------------------------------
 let waiting = null;
 let asking = null;
 function changed() {
@@ -356,27 +356,27 @@ async function estimate() {
   const body = request();
   if (!body.dataset || !(body.model || body.pipeline_config)) return;
   const place = $("#estimate");
-  place.setAttribute("aria-busy", "true"); // what was known stays until there is something newer
+  place.setAttribute("aria-busy", "true"); // the old estimate stays until the new one arrives
   try {
     const found = await post("/v1/estimate", body, { signal });
     showErrors([]);
     understood(body, found.asked);
     showEstimate(place, found);
-    say($("#said"), found.summary);
+    setText($("#said"), found.summary);
   } catch (error) {
     if (error.name === "AbortError") return;
     showErrors(faults(error));
     if (!$(".verdict", place))
-      put(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Fix the marked fields first."));
+      setContent(place, h("h2", {}, "Estimate"), h("p", { class: "muted" }, "Fix the marked fields first."));
     place.dataset.old = "";
   } finally {
     if (!signal.aborted) place.removeAttribute("aria-busy");
   }
 }
 
-// --- the draft, which survives a reload -----------------------------------------------------------------------------------
+// --- the draft, which survives a reload --------------------------------------------------------------------------
 function keep() {
-  if (!isFilled) return; // its lists are still empty: a draft of that would choose nothing
+  if (!isFilled) return; // the lists are still empty, and so would be the draft
   const draft = {
     fields: { ...Object.fromEntries(FIELDS.map((id) => [id, $(`#${id}`).value])), model: chosen },
     checks: CHECKS.filter((id) => $(`#${id}`).checked),
@@ -398,7 +398,7 @@ function restore() {
     levers.setAll(order);
     $("#restored").hidden = false;
   } catch {
-    sessionStorage.removeItem(DRAFT); // of an older version of this page
+    sessionStorage.removeItem(DRAFT); // written by an older version of this page
   }
 }
 $("#discard").addEventListener("click", () => {
@@ -406,7 +406,7 @@ $("#discard").addEventListener("click", () => {
   location.reload();
 });
 
-// --- submitting -----------------------------------------------------------------------------------------------------------
+// --- submitting --------------------------------------------------------------------------------------------------
 const form = $("#form");
 form.addEventListener("input", (event) => {
   const { id } = event.target;
@@ -418,7 +418,7 @@ form.addEventListener("input", (event) => {
   if (["dataset", "model", "checkpoint", "config"].includes(id)) showModel(id === "model" || id === "config");
   changed();
 });
-// Two clicks are one job. (A page over plain HTTP has no randomUUID.)
+// A double click must create one job. (crypto.randomUUID is missing over plain HTTP.)
 const key = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16)).join("");
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -448,7 +448,7 @@ $("#curl").addEventListener("click", () => {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   copy(
     `curl -sS ${quoted(`${location.origin}/v1/jobs`)} \\
-  -H "Authorization: Bearer \${TOKEN:?set it to one of your tokens, see Settings}" \\
+  ${CURL_TOKEN} \\
   -H 'Content-Type: application/json' \\
   -d ${quoted(JSON.stringify(request()))}
 `,

@@ -5,7 +5,7 @@ import { tokens } from "../settings/tokens.js";
 import { users } from "../settings/users.js";
 import { webhooks } from "../settings/webhooks.js";
 import { whoami } from "../shared/api.js";
-import { $, h, put } from "../shared/dom.js";
+import { $, h, setContent } from "../shared/dom.js";
 import { tabs } from "../shared/tabs.js";
 
 const PARTS = {
@@ -17,7 +17,7 @@ const PARTS = {
 };
 
 function failed(error) {
-  put($("#problem"), error.message);
+  setContent($("#problem"), error.message);
   $("#problem").hidden = false;
 }
 
@@ -43,11 +43,11 @@ whoami()
     const panels = names.map((name) =>
       h("section", { id: name, role: "tabpanel", "aria-labelledby": `tab-${name}`, tabindex: "0" }),
     );
-    const isNarrow = matchMedia("(max-width: 700px)"); // as in the style sheet: side by side on a phone
+    const isNarrow = matchMedia("(max-width: 700px)"); // as in settings.css, which puts the tabs in a row then
     const turn = () => list.setAttribute("aria-orientation", isNarrow.matches ? "horizontal" : "vertical");
     isNarrow.addEventListener("change", turn);
     turn();
-    put($("#settings"), list, h("div", {}, panels));
+    setContent($("#settings"), list, h("div", {}, panels));
     tabs($("#settings"), (name) => {
       $("#problem").hidden = true;
       PARTS[name][1](document.getElementById(name)).catch(failed);

@@ -1,6 +1,6 @@
 // The user's account: limits, use, and password.
 import { whoami, put as send } from "../shared/api.js";
-import { $, h, put } from "../shared/dom.js";
+import { $, h, setContent } from "../shared/dom.js";
 import { figure } from "../shared/format.js";
 import { toast } from "../shared/messages.js";
 import { ask, field, heading } from "./forms.js";
@@ -36,7 +36,7 @@ export async function account(place) {
         toast("Password changed. Your other sessions were logged out.");
       },
     );
-  put(
+  setContent(
     place,
     heading(
       "Account",

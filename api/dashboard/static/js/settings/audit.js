@@ -1,6 +1,6 @@
 // The audit log. For admins.
 import { get, query } from "../shared/api.js";
-import { $, h, put } from "../shared/dom.js";
+import { $, h, setContent } from "../shared/dom.js";
 import { time } from "../shared/format.js";
 import { runAction } from "../shared/messages.js";
 import { choice, line, table } from "./forms.js";
@@ -36,7 +36,7 @@ export async function audit(place) {
   async function load() {
     const asked = filter;
     const found = await get(`/v1/audit${query({ ...filter, cursor })}`);
-    if (asked !== filter) return; // it has changed meanwhile
+    if (asked !== filter) return; // the filter changed meanwhile
     if (!found.items.length && !cursor)
       body.append(h("tr", {}, h("td", { colspan: "5", class: "muted" }, h("span", {}, "No matching entries."))));
     body.append(
@@ -61,7 +61,7 @@ export async function audit(place) {
   }
   who.addEventListener("change", again);
   kind.addEventListener("change", again);
-  put(
+  setContent(
     place,
     h(
       "header",

@@ -1,4 +1,4 @@
-// Forms, tables and dialogs of the settings.
+// Forms, tables and dialogs of the settings page.
 import { copy } from "../shared/clipboard.js";
 import { openDialog } from "../shared/dialogs.js";
 import { h } from "../shared/dom.js";
@@ -19,7 +19,7 @@ export const choice = (id, values, chosen) =>
     Object.entries(values).map(([value, words]) => h("option", { value, selected: value === chosen }, words)),
   );
 
-/** heads: {"Name": class}; rows are lists of cells, the last one for what can be done. */
+/** `heads`: {name: class}. `rows`: lists of cells; the last cell is for actions. */
 export function table(label, heads, rows) {
   const names = Object.keys(heads);
   return h(
@@ -57,7 +57,7 @@ export const line = (heads, cells) =>
     ),
   );
 
-/** A dialog with these fields; `work(form)` sends them, what it throws is shown, and it closes when that is done. */
+/** Opens a dialog with a form. Submitting calls `work(form)`, shows its error, and closes the dialog on success. */
 export function ask(title, fields, action, work) {
   const error = h("p", { class: "error", role: "alert" });
   const button = h("button", { class: "primary" }, action);
@@ -87,7 +87,7 @@ export function ask(title, fields, action, work) {
   });
 }
 
-/** Shown once: a secret that is kept nowhere. */
+/** Shows a secret that the API returns only once. */
 export function secret(title, text) {
   openDialog(
     title,

@@ -1,7 +1,7 @@
 // The user's API tokens.
 import { get, post, remove, whoami } from "../shared/api.js";
 import { confirmed } from "../shared/dialogs.js";
-import { $, h, put } from "../shared/dom.js";
+import { $, h, setContent } from "../shared/dom.js";
 import { time } from "../shared/format.js";
 import { actionButton, ask, choice, empty, field, heading, secret, table } from "./forms.js";
 
@@ -42,17 +42,15 @@ export async function tokens(place) {
     actionButton(
       "Revoke",
       async () => {
-        if (
-          !(await confirmed(`Revoke “${token.name}”? Anything that uses it loses access immediately.`, "Revoke token"))
-        )
-          return;
+        const question = `Revoke “${token.name}”? Anything that uses it loses access immediately.`;
+        if (!(await confirmed(question, "Revoke token"))) return;
         await remove(`/v1/tokens/${token.id}`);
         await tokens(place);
       },
       "danger",
     );
   const heads = { Name: "", User: "", Permission: "", Created: "", "Last used": "", Expires: "", "": "action" };
-  put(
+  setContent(
     place,
     heading(
       "Tokens",

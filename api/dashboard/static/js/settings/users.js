@@ -1,7 +1,7 @@
 // Users, their roles and their limits. For admins.
 import { get, patch, post } from "../shared/api.js";
 import { dot } from "../shared/badges.js";
-import { $, h, put } from "../shared/dom.js";
+import { $, h, setContent } from "../shared/dom.js";
 import { figure } from "../shared/format.js";
 import { toast } from "../shared/messages.js";
 import { ask, choice, field, table } from "./forms.js";
@@ -22,7 +22,7 @@ export async function users(place) {
     "": "action",
   };
   const add = h("button", { type: "button", class: "primary", onclick: () => addUser(place) }, "New user");
-  put(
+  setContent(
     place,
     h(
       "header",

@@ -2,7 +2,7 @@
 import { get, patch, post, remove } from "../shared/api.js";
 import { dot } from "../shared/badges.js";
 import { confirmed, openDialog } from "../shared/dialogs.js";
-import { $, $$, h, put } from "../shared/dom.js";
+import { $, $$, h, setContent } from "../shared/dom.js";
 import { time } from "../shared/format.js";
 import { toast } from "../shared/messages.js";
 import { actionButton, ask, empty, field, heading, secret, table } from "./forms.js";
@@ -66,7 +66,7 @@ export async function webhooks(place) {
     ),
   ];
   const heads = { URL: "", Events: "", State: "", "": "action" };
-  put(
+  setContent(
     place,
     heading(
       "Webhooks",

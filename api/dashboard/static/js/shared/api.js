@@ -1,7 +1,7 @@
-// The service, asked as everybody may ask it: /v1 and the session's cookie.
+// The client of the public API, /v1. The session's cookie authenticates it.
 
 class Problem extends Error {
-  /** `errors`: [{field, message}] where single fields are at fault. */
+  /** `errors`: [{field, message}] for invalid fields. */
   constructor(status, body) {
     super(body.detail || body.title || `the service answered ${status}`);
     this.status = status;
@@ -12,14 +12,14 @@ class Problem extends Error {
 
 let csrf = null;
 
-/** Who is looking; asked once a page. */
+/** The current user. Requested once per page. */
 export const whoami = once(async () => {
   const found = await get("/v1/whoami");
   csrf = found.csrf ?? null;
   return found;
 });
 
-/** By what the session may do, which a token can make less than the role. */
+/** Checks scopes, not the role: a session from a token may have fewer. */
 export const maySubmit = (me) => me.scopes.includes("submit");
 export const mayChange = (me, job) => maySubmit(me) && (me.scopes.includes("admin") || job.owner === me.user);
 
@@ -49,16 +49,16 @@ async function ask(method, path, body, { signal, headers = {} } = {}) {
   }
   if (answer.status === 401 && path !== "/v1/session") {
     location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
-    return new Promise(() => {}); // the page is on its way out
+    return new Promise(() => {}); // never resolves: the browser is leaving the page
   }
-  if (answer.status === 204) return null; // whatever kind of content it says it has none of
+  if (answer.status === 204) return null; // no content, whatever its Content-Type
   const kind = answer.headers.get("Content-Type") ?? "";
   const content = kind.includes("json") ? await answer.json() : await answer.text();
   if (!answer.ok) throw new Problem(answer.status, typeof content === "string" ? { detail: content } : content);
   return content;
 }
 
-/** `?a=1&b=2` of what is not empty; a list is repeated. */
+/** A query string such as `?a=1&b=2`. Leaves out empty values; repeats the name for each item of a list. */
 export function query(values) {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

@@ -1,4 +1,4 @@
-// Browsers give the clipboard to pages over TLS or from this machine only; over plain HTTP there is the old way.
+// Browsers offer navigator.clipboard only over TLS or on localhost. Plain HTTP needs document.execCommand.
 import { h } from "./dom.js";
 import { toast } from "./messages.js";
 
@@ -11,7 +11,8 @@ export async function copy(text, said = "Copied") {
 function copyTheOldWay(text) {
   const place = h("textarea", { class: "visually-hidden", "aria-hidden": "true" }, text);
   const focused = document.activeElement;
-  (document.querySelector("dialog[open]") ?? document.body).append(place); // beside an open dialog nothing can be chosen
+  // While a modal dialog is open, nothing outside it can be selected.
+  (document.querySelector("dialog[open]") ?? document.body).append(place);
   place.select();
   document.execCommand("copy");
   place.remove();

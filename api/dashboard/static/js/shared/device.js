@@ -2,28 +2,28 @@
 import { svg } from "./dom.js";
 import { bytes } from "./format.js";
 
-/** Short, and apart from its neighbours: cards of a host often have the same name. */
+/** By index, because the GPUs of a host often have the same name. */
 export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slot"} ${index}`;
-/** The same of one that is known by its id, `host/gpu-1`, such as an attempt's. */
+/** The same label from a device id such as `host/gpu-1`. */
 export const labelOf = ({ id }) =>
   id.replace(/^.*\/(gpu|cpu)-(\d+)$/, (_, kind, index) => deviceLabel({ kind, index }));
 
-/** free, in use, quarantined, used by others, away: in words and a colour. */
-export function stateOf(device) {
+/** Returns the state's text and the class that colours it. */
+export function deviceState(device) {
   if (!device.is_present) return ["offline", "queued"];
   if (device.problem) return ["quarantined", "quarantined"];
   if (device.job) return ["in use", "running"];
   return device.others_bytes > 0.1 * device.total_bytes ? ["used by others", "busy"] : ["free", "free"];
 }
 
-/** A card that the driver does not answer for is told of as one without free memory, and nobody knows who has it. */
-export const isUnknown = ({ problem, free_bytes, job, processes }) =>
+/** True when the driver does not respond: the device then reports no free memory and no processes. */
+export const isMemoryUnknown = ({ problem, free_bytes, job, processes }) =>
   Boolean(problem) && !free_bytes && !job && !processes.length;
 
-/** Whose memory of a device is whose; what its job is predicted to need, and the most it has needed so far. */
+/** A bar of the memory that our job and others use, with marks for the job's predicted and peak memory. */
 export function deviceMemory(device) {
   const { total_bytes, ours_bytes, others_bytes, job } = device;
-  if (isUnknown(device)) return memory(total_bytes, []);
+  if (isMemoryUnknown(device)) return memory(total_bytes, []);
   const marks = [];
   if (job?.predicted) marks.push({ kind: "predicted", bytes: others_bytes + job.predicted.bytes });
   if (job?.peak_bytes) marks.push({ kind: "peak", bytes: others_bytes + job.peak_bytes });
@@ -37,7 +37,7 @@ export function deviceMemory(device) {
   );
 }
 
-/** Memory of `total`: `parts` are [{bytes, kind: ours|others}] side by side, marks are lines. The words beside it say the same. */
+/** `parts`: [{bytes, kind, words}], stacked from the left. `marks`: [{bytes, kind}], drawn as lines. */
 function memory(total, parts, marks = []) {
   const scale = Math.max(total, ...marks.map((mark) => mark.bytes), 1);
   const at = (count) => `${(100 * count) / scale}%`;

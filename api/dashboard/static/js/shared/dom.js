@@ -1,6 +1,6 @@
-// Elements without a framework and without innerHTML: text is text, whatever somebody called a job.
+// Builds elements without a framework. Never sets innerHTML, so that a job's name cannot inject markup.
 
-/** h("td", {class: "number", onclick: f, dataset: {id: 1}}, "text", element, null, [more]) */
+/** Example: h("td", {class: "number", onclick: f, dataset: {id: 1}}, "text", element, null, [more]) */
 export function h(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
@@ -27,26 +27,27 @@ function fill(element, properties, children) {
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-/** What is in `element` becomes `children`; nothing happens where it looks the same, so that a selection stays. */
-export function put(element, ...children) {
-  const fresh = document.createElement("div"); // not a select: removing its options one by one would change which is selected
+/** Replaces the children of `element`. Does nothing if the markup is the same, to keep the user's selection. */
+export function setContent(element, ...children) {
+  // Not a clone of a select: removing its options one by one would change the selected one.
+  const fresh = document.createElement("div");
   fresh.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   if (fresh.innerHTML !== element.innerHTML) element.replaceChildren(...fresh.childNodes);
   return element;
 }
 
-/** Text that changes: written only where it is new. */
-export function say(element, text) {
+/** Sets the text if it differs, to keep the user's selection. */
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 /**
- * One child of `parent` for each item, in their order. A child that stays is the same element (focus, selection and
- * scroll live in it); `make(item)` makes a new one and `update(element, item)` brings it up to date.
+ * Gives `parent` one child for each item, in order. Existing children are reused, so they keep focus, selection and
+ * scroll position. `make(item)` creates a child; `update(element, item)` brings it up to date.
  */
 export function keyed(parent, items, key, make, update) {
   const names = new Set(items.map((item) => String(key(item))));
-  // Those that are gone go first: in their way, the others would have to be moved, which costs focus and selection.
+  // Remove old children first. Otherwise the others would have to be moved, which loses focus and selection.
   for (const child of Array.from(parent.children)) if (!names.has(child.dataset.key)) child.remove();
   const old = new Map([...parent.children].map((child) => [child.dataset.key, child]));
   let place = parent.firstElementChild;

@@ -1,11 +1,11 @@
-// One stream for the tab. The browser comes back by itself with the last number it has seen, so nothing is missed;
-// where the service says that it cannot replay from there, listeners are told to load afresh ("reset").
+// The tab's event stream. The browser reconnects with the last event id it saw, so no event is lost. When the service
+// can no longer replay from that id, it sends "reset" and listeners load everything again.
 import { get } from "./api.js";
 
 const listeners = new Set();
 let source = null;
 let isGreeted = false;
-let newest = null; // the last number seen
+let newest = null; // id of the last event
 
 /** Calls listener({kind, id, job, attempt, at, data}) for each event. */
 export function listen(listener) {
@@ -40,7 +40,7 @@ function open() {
   source = new EventSource(newest === null ? "/v1/events" : `/v1/events?since=${newest}`);
   source.addEventListener("open", () => show("live"));
   source.addEventListener("error", () => {
-    // Refused, e.g. while it restarts: the browser itself gives up then.
+    // The service refused the connection, for example while it restarts. The browser does not retry after that.
     if (source.readyState === EventSource.CLOSED) reconnect();
     else show(navigator.onLine ? "lost" : "offline");
   });
@@ -53,20 +53,20 @@ function open() {
     });
   }
 }
-// A stream that nobody ends may say nothing for minutes after the network has gone.
+// Without these, a lost network may go unnoticed for minutes: nothing closes the stream.
 addEventListener("offline", () => show("offline"));
 addEventListener("online", () => show(source?.readyState === EventSource.OPEN ? "live" : "lost"));
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", (event) => {
   if (!event.persisted || !source) return;
-  open(); // back from the browser's history: as it was then, and nobody told it what came since
+  open(); // restored from the back/forward cache: events since then were missed
   for (const listener of listeners) listener({ kind: "reset" });
 });
 
 function reconnect(seconds = 5) {
   show(navigator.onLine ? "lost" : "offline", seconds);
   if (seconds) setTimeout(reconnect, 1000, seconds - 1);
-  else get("/v1/whoami").then(open, () => reconnect()); // who is no longer logged in is led to where one logs in
+  else get("/v1/whoami").then(open, () => reconnect()); // redirects to the login page when the session has ended
 }
 
 const STATES = {
@@ -82,7 +82,8 @@ function show(state, seconds = 0) {
   if (!element) return;
   const [words, meaning] = STATES[state];
   const was = element.dataset.state;
-  if (was !== state && was !== "connecting") document.querySelector("#news").textContent = words; // not every second
+  // For screen readers: the changes, not the countdown.
+  if (was !== state && was !== "connecting") document.querySelector("#news").textContent = words;
   element.dataset.state = state;
   element.title = meaning;
   element.textContent = seconds ? `${words} in ${seconds} s` : words;
@@ -91,8 +92,8 @@ function show(state, seconds = 0) {
 const GREETING_MS = 300;
 
 /**
- * `load()` as soon as the stream tells what comes after it, and again at most every `least` ms while events come that
- * `concerns(event)`. Where the stream is slow to open it loads all the same, and once more when that is open.
+ * Calls `load()` once the stream is open, so that no change is missed in between, and again after each event for which
+ * `concerns(event)` is true, at most every `least` ms. If the stream is slow to open, loads right away and again then.
  */
 export function follow(load, concerns, least = 400) {
   let timer = null;

@@ -1,9 +1,9 @@
-// Numbers and times as people read them.
+// Formats numbers, sizes and times.
 import { h } from "./dom.js";
 
 export const MB = 2 ** 20;
 
-/** "1500 MB", "24,576 MB", "9.4 MB", "812 KB": the same text as the service's own, services/domain/sizes.py. */
+/** "1500 MB", "24,576 MB", "9.4 MB", "812 KB": the same text as services/domain/sizes.py. */
 export function bytes(count) {
   if (count === null || count === undefined) return "–";
   if (count === 0) return "0 MB";
@@ -32,7 +32,7 @@ function ago(moment) {
   return seconds < 10 ? "just now" : `${duration(seconds)} ago`;
 }
 
-/** Relative, with the exact time on hover; kept up to date by `keepTimes`. */
+/** A relative time, with the exact time on hover. `updateTimes` updates it. */
 export function time(moment, words = ago) {
   if (!moment) return h("span", { class: "muted" }, "–");
   const element = h("time", { datetime: moment, title: new Date(moment).toLocaleString() }, words(moment));
@@ -40,7 +40,7 @@ export function time(moment, words = ago) {
   return element;
 }
 
-export function keepTimes() {
+export function updateTimes() {
   setInterval(() => {
     for (const element of document.querySelectorAll("time")) {
       const text = (element.words ?? ago)(element.dateTime);
@@ -59,7 +59,7 @@ export function figure(value) {
   return size >= 1000 || size < 0.001 ? value.toExponential(2) : Number(value.toPrecision(4)).toString();
 }
 
-export const count = (value) => value.toLocaleString("en");
+export const wholeNumber = (value) => value.toLocaleString("en");
 export const size = (pair) => `${pair[0]}×${pair[1]}`;
 const ENDINGS = { one: "st", two: "nd", few: "rd", other: "th" };
 const ordinals = new Intl.PluralRules("en", { type: "ordinal" });

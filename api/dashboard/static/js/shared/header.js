@@ -2,12 +2,12 @@
 import { maySubmit, remove, whoami } from "./api.js";
 import { $, $$ } from "./dom.js";
 import { listen } from "./events.js";
-import { keepTimes } from "./format.js";
+import { updateTimes } from "./format.js";
 import { runAction, toast } from "./messages.js";
 import { removeShortcut, showShortcuts } from "./shortcuts.js";
 
-keepTimes();
-listen(() => {}); // so that every page says whether it is live
+updateTimes();
+listen(() => {}); // every page shows whether it is live
 
 const THEMES = { system: "system", light: "light", dark: "dark" };
 const themeButton = $("#theme");

@@ -1,11 +1,12 @@
-// How a job stands, in a line: how far it is, what it waits for, what went wrong and what was done about it.
+// A job's status in one line: progress, place in the queue, what failed and how it was fixed.
 import { h } from "./dom.js";
 import { duration, ordinal } from "./format.js";
 
-/** [short, whole, kind]: the line under a job's name; short is empty where there is nothing to say. */
-export function trouble(job) {
+/** [short, full, kind]: the line under a job's name. `short` is empty if there is nothing to report. */
+export function statusLine(job) {
   if (job.state === "failed") return [job.reason ?? "failed", job.reason ?? "", "bad"];
-  if (job.state === "queued" && job.reason) return [job.reason.replace(/ \([^)]*\)/, ""), job.reason, ""]; // which one exactly is for who asks
+  // The tooltip has the details in parentheses.
+  if (job.state === "queued" && job.reason) return [job.reason.replace(/ \([^)]*\)/, ""), job.reason, ""];
   const changes = shrunk(job.asked, job.plan).join(", ");
   if (job.setback) {
     const { attempt, diagnosis, followed_by } = job.setback;
@@ -41,13 +42,13 @@ function shrunk(asked, plan) {
     .map(([name, words]) => `${words} ${text(asked[name])} to ${text(plan[name])}`);
 }
 
-/** Its place in the queue, and when a device may be free: by the pace of the jobs that run now, where it is known. */
-export function waits(job, devices) {
-  const about = wait(job, devices);
+/** The place in the queue, and the expected wait if it is known. */
+export function queueStatus(job, devices) {
+  const about = expectedWait(job, devices);
   return h(
     "span",
     { class: "number" },
-    place(job),
+    queuePlace(job),
     about === undefined
       ? null
       : h(
@@ -58,12 +59,15 @@ export function waits(job, devices) {
   );
 }
 
-/** A job that waits for something is not next, even where no other job is before it. */
-export const place = ({ queue_position: position, reason }) =>
+/** A job with a reason to wait is not next, even if it is first in the queue. */
+export const queuePlace = ({ queue_position: position, reason }) =>
   position === 1 && !reason ? "next in queue" : position ? `${ordinal(position)} in queue` : "waiting";
 
-/** Of the devices that are large enough for it; unknown where one of these is free, or something else is waited for. */
-export function wait(job, devices) {
+/**
+ * Seconds until a large enough device is free, from the remaining time of running jobs. Undefined if one is free, or if
+ * the job waits for something else.
+ */
+export function expectedWait(job, devices) {
   if (job.reason && !job.reason.includes(", busy with ")) return undefined;
   const predicted = job.attempts || job.policy.plan_ahead ? (job.predicted?.high_bytes ?? 0) : 0;
   const least = Math.max(predicted, job.min_memory_bytes ?? 0);
@@ -76,11 +80,11 @@ export function wait(job, devices) {
   return left[job.queue_position - 1];
 }
 
-/** A bar, and under it steps of how many and how long it will still take. */
+/** A progress bar, and below it the steps and the remaining time. */
 export function progressOf(job, phase) {
   const { step, steps, eta_s } = job.progress;
   const words = [`${step}/${steps}`];
-  if (job.state === "queued") words.push(place(job));
+  if (job.state === "queued") words.push(queuePlace(job));
   else if (job.state === "running" && !(eta_s > 0)) words.push(job.progress.phase ?? phase ?? "starting");
   else if (job.state === "running") words.push(`${duration(eta_s)} left`);
   else if (job.finished_at && job.started_at)

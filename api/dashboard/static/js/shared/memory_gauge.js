@@ -1,4 +1,4 @@
-// Memory against a limit, to scale: what was measured, what was predicted, and what was asked for beyond it.
+// A bar, to scale, of measured and predicted memory against a limit.
 import { h } from "./dom.js";
 import { MB, bytes, megabytes } from "./format.js";
 
@@ -7,9 +7,8 @@ const STEPS = [
 ];
 
 /**
- * `measured`: bytes that were in use; `wanted`: what was asked for on top when there was no more; `predicted`:
- * {bytes, low_bytes, high_bytes}; `taken`: held by others now; `limit`: what there is. `scale` makes several
- * comparable. The words beneath say the same as the picture.
+ * In bytes. `measured`: in use. `wanted`: the request that failed when memory ran out. `predicted`: {bytes, low_bytes,
+ * high_bytes}. `taken`: in use by others now. Pass the same `scale` to several gauges to make them comparable.
  */
 export function gauge({
   limit,
@@ -73,7 +72,7 @@ export function gauge({
   );
 }
 
-/** How far the scale goes so that everything is on it, with a little room behind it. */
+/** The end of the scale: all values, and some space after them. */
 export function reach({ limit, measured = 0, wanted = 0, predicted = null }) {
   return 1.04 * Math.max(limit, (measured ?? 0) + (wanted ?? 0), predicted?.high_bytes ?? 0);
 }

@@ -7,7 +7,7 @@ export function toast(text, kind = "") {
   setTimeout(() => element.remove(), kind === "bad" ? 9000 : 4000);
 }
 
-/** Runs what a click asks for; an error becomes a message, and the button cannot be pressed twice meanwhile. */
+/** Runs `work` with the button disabled, and shows an error as a toast. */
 export async function runAction(button, work) {
   button.disabled = true;
   try {
@@ -19,7 +19,7 @@ export async function runAction(button, work) {
   }
 }
 
-/** For those who do not see the page: one sentence now and then, the newest one. */
+/** For screen readers. Replaces the previous announcement. */
 export function announce(text) {
   $("#news").textContent = text;
 }

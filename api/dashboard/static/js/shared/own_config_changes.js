@@ -1,4 +1,4 @@
-// What differs from the pipeline.config that was sent: a block for each group, its reasons once, its fields below them.
+// The changes to a submitted pipeline.config, by group, with each reason once and its fields below.
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { arrow } from "./plan.js";
@@ -14,9 +14,9 @@ const GROUPS = {
   unused: "No effect",
   unexplained: "Unexplained",
 };
-const FOLDED = new Set(["dataset", "evaluation", "input", "files", "unused"]); // always ours, and long
+const FOLDED = new Set(["dataset", "evaluation", "input", "files", "unused"]); // long, and the same for every job
 
-/** `changes`: as the API has them, in its order. */
+/** `changes`: as the API returns them. */
 export function submittedBlocks(changes) {
   if (!changes.length) return h("p", { class: "muted" }, "Runs exactly as submitted.");
   return h(

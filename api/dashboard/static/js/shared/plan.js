@@ -1,4 +1,4 @@
-// A plan in a few words: one for each setting, and which of them differ from another plan's.
+// Shows a plan's settings, and how they differ from another plan's.
 import { h } from "./dom.js";
 import { size } from "./format.js";
 
@@ -16,7 +16,7 @@ const WORDS = {
 const inPieces = (plan) => plan.micro_batch < plan.batch_size;
 const ALWAYS = ["model", "image_size", "batch_size", "precision", "proposals"];
 
-/** [{field, label, now, before}] of the settings in `shown`, and of all that differ; `before`: null where one does not. */
+/** [{field, label, now, before}] for the settings in `shown` and all that differ. `before` is null if one does not. */
 export function settings(plan, former = null, shown = ALWAYS) {
   return Object.entries(WORDS)
     .map(([field, [label, words]]) => {
@@ -30,7 +30,7 @@ export function settings(plan, former = null, shown = ALWAYS) {
     });
 }
 
-/** One pill for each setting; what differs shows both. */
+/** One pill for each setting. A setting that differs shows both values. */
 export function planPills(plan, former = null, shown = ALWAYS) {
   return h(
     "span",
@@ -47,7 +47,7 @@ export function planPills(plan, former = null, shown = ALWAYS) {
   );
 }
 
-/** `before → after`, for a reader who hears it too. */
+/** `before → after`, as <del> and <ins> for screen readers. */
 export const arrow = (before, after) =>
   h(
     "span",

@@ -1,9 +1,9 @@
-// Charts by Plotly, which is loaded only where there is one, in the page's own colours. All charts of a page share
-// their range of steps.
-import { h, keyed, say } from "./dom.js";
+// Plotly charts in the page's colours. Plotly is large, so a page loads it only if it has charts. All charts of a page
+// share one range of steps.
+import { h, keyed, setText } from "./dom.js";
 import { MB, figure } from "./format.js";
 
-/** In this order; a metric belongs to the first group that knows it. `zero`: the axis begins there. */
+/** In display order. A metric belongs to the first group whose `has` accepts it. `zero`: the axis starts at zero. */
 export const GROUPS = [
   { title: "Total loss", has: (name) => name === "Loss/total_loss" },
   { title: "Losses", has: (name) => name.startsWith("Loss/") },
@@ -14,7 +14,8 @@ export const GROUPS = [
   { title: "Host memory", unit: "MB", has: (name) => name === "host_memory", scale: MB, zero: true },
 ];
 const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use" };
-const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " }; // of a two-stage model, which have losses of the same name
+// The stages of a two-stage model have losses of the same name.
+const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " };
 export const metricWords = (name) =>
   WORDS[name] ??
   name
@@ -56,7 +57,7 @@ export const colour = (number) => {
 const faint = (hex) => `${hex}2e`;
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** For each attempt of a series: the mean as a line, the extremes of each range of steps around it as a band. */
+/** For each attempt of a series: the mean as a line, and minimum to maximum as a band. */
 export function traces(series, number, name, { scale = 1 } = {}) {
   const line = colour(number);
   const scaled = (values) => (scale === 1 ? values : values.map((value) => value / scale));
@@ -90,7 +91,7 @@ export function traces(series, number, name, { scale = 1 } = {}) {
   });
 }
 
-/** A bound over the steps of an attempt. */
+/** The memory limit over the steps of an attempt. */
 export const limitTrace = (from, to, value, isFirst) => ({
   x: [from, to],
   y: [value, value],
@@ -102,7 +103,7 @@ export const limitTrace = (from, to, value, isFirst) => ({
   line: { color: token("--bad"), width: 1.5, dash: "dash" },
 });
 
-/** Lines at the steps where attempts began: [{step, attempt, why}]. */
+/** Vertical lines where attempts started. `starts`: [{step, attempt, why}]. */
 function marks(starts, range, width) {
   const muted = token("--muted");
   return {
@@ -130,7 +131,7 @@ function marks(starts, range, width) {
   };
 }
 
-/** One label for attempts whose own would be printed over each other; none reaches over the edge. */
+/** Merges labels that would overlap, and keeps them inside the plot. */
 function labels(starts, [from, to], width) {
   const found = [];
   for (const start of starts
@@ -150,11 +151,12 @@ function labels(starts, [from, to], width) {
   }
 }
 
-const LETTER_PX = 5.5; // on average, at the size of labels
+const LETTER_PX = 5.5; // average letter width at the labels' font size
 function startWords(starts) {
   const reasons = new Set(starts.map(({ why }) => why));
   const numbers = starts.map(({ attempt }) => attempt).toSorted((one, other) => one - other);
-  return `${reasons.size === 1 ? `${[...reasons][0]}: ` : ""}${numbers.length > 1 ? "attempts" : "attempt"} ${numbers.join(", ")}`;
+  const reason = reasons.size === 1 ? `${[...reasons][0]}: ` : "";
+  return `${reason}${numbers.length > 1 ? "attempts" : "attempt"} ${numbers.join(", ")}`;
 }
 
 function layout({ data, zero, starts = [] }, range, width) {
@@ -171,17 +173,17 @@ function layout({ data, zero, starts = [] }, range, width) {
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: text, size: 12, family: "system-ui, sans-serif" },
     margin: { l: SIDES_PX - 12, r: 12, t: 8 + (starts.length ? 14 : 0), b: 26 },
-    showlegend: false, // there is one of the page's own
+    showlegend: false, // `showNames` draws the legend
     hovermode: "x unified",
     hoverlabel: { bgcolor: token("--surface"), bordercolor: line, font: { color: text, size: 12 } },
-    dragmode: isTouched() ? false : "zoom", // a finger scrolls the page
+    dragmode: hasTouch() ? false : "zoom", // on a touch screen, dragging scrolls the page
     ...marks(starts, range, width - SIDES_PX),
     xaxis: { ...axis, hoverformat: ",d", tickformat: "~s", range },
     yaxis: { ...axis, ...yRange(data, zero), fixedrange: true, hoverformat: ".4~g", exponentformat: "none" },
   };
 }
 
-/** A constant is drawn in the middle, or from zero, and not blown up to the last digit. */
+/** Shows a constant in the middle of the axis, or from zero. Autorange would magnify rounding errors. */
 function yRange(data, zero) {
   if (!data.length) return { range: [0, 1], showticklabels: false };
   let [low, high] = [Infinity, -Infinity];
@@ -191,11 +193,11 @@ function yRange(data, zero) {
   return high - low < pad / 100 ? { range: [low - pad, high + pad] } : { autorange: true };
 }
 
-const isTouched = () => matchMedia("(pointer: coarse)").matches;
-const SIDES_PX = 60; // what is left and right of a plot
+const hasTouch = () => matchMedia("(pointer: coarse)").matches;
+const SIDES_PX = 60; // margins left and right of a plot
 const OPTIONS = { displaylogo: false, scrollZoom: false, displayModeBar: false, doubleClick: false };
 
-/** Charts in cards. `onZoom([from, to] | null)` is told when somebody drags over one, or double clicks. */
+/** A grid of charts. Calls onZoom([from, to]) after a drag and onZoom(null) after a double click. */
 export class ChartGrid {
   constructor(root, address, onZoom) {
     this.root = root;
@@ -209,7 +211,7 @@ export class ChartGrid {
     );
   }
 
-  /** Boxes of the size of charts while these are on their way. */
+  /** Placeholders while the charts load. */
   skeleton(count) {
     this.clear(
       ...Array.from({ length: count }, () =>
@@ -224,18 +226,18 @@ export class ChartGrid {
     );
   }
 
-  /** Whether a chart is drawn: in a range without a point it stays, and is empty, so that nothing moves under the pointer. */
+  /** Whether to draw a chart. One without points in a zoomed range stays, empty, so that the page does not jump. */
   has({ title, data }, range) {
     return data.length > 0 || (range !== null && this.cards.has(title));
   }
 
-  /** Something else is said in their place. */
+  /** Removes all charts and shows `instead`. */
   clear(...instead) {
     this.cards.clear();
     this.root.replaceChildren(...instead);
   }
 
-  /** `charts`: [{title, unit, data, zero, starts}]; `range`: of steps, null for all. No `legend`: the page has one for all. */
+  /** `charts`: [{title, unit, data, zero, starts}]. `range`: [from, to] in steps, or null for all. */
   async show(charts, range = null, { legend = true } = {}) {
     const Plotly = await plotly(this.address);
     if (!this.cards.size) this.root.replaceChildren();
@@ -244,7 +246,8 @@ export class ChartGrid {
       card.remove();
       this.cards.delete(title);
     }
-    for (const chart of charts) if (!this.cards.has(chart.title)) this.add(chart); // all of them, so that each knows its width
+    // Add all cards before drawing: a card's width depends on how many there are.
+    for (const chart of charts) if (!this.cards.has(chart.title)) this.add(chart);
     const shared = range ?? stepsOf(charts);
     await Promise.all(
       charts.map((chart) => {
@@ -277,7 +280,7 @@ export class ChartGrid {
     this.resized.observe(plot);
   }
 
-  /** Which line is which; a click takes one away or back. `isPart`: the others' names stay. */
+  /** The legend. A click hides or shows a line. `isPart`: keep the names of lines outside the zoomed range. */
   showNames(chart, card, isPart) {
     const { names: place, hidden } = card;
     const named = [...(isPart ? card.lines : []), ...chart.data.filter((one) => one.showlegend)];
@@ -324,23 +327,21 @@ export class ChartGrid {
   }
 }
 
-/** What stands above charts: how to look closer, and the way back. */
+/** The line above the charts: how to zoom, and a button to reset. */
 export function zoomHead(showAll) {
   const help = h("p", { class: "muted small" });
   const all = h("button", { type: "button", class: "quiet", hidden: true, onclick: showAll }, "Show all steps");
   return {
     element: h("div", { class: "charts-head" }, help, all),
     show(range) {
-      say(
-        help,
-        `${isTouched() ? "Tap a chart for its values." : "Drag to zoom all charts; double-click to reset."} Lines show means, bands minimum and maximum.`,
-      );
+      const gesture = hasTouch() ? "Tap a chart for its values." : "Drag to zoom all charts; double-click to reset.";
+      setText(help, `${gesture} Lines show means, bands minimum and maximum.`);
       all.hidden = range === null;
     },
   };
 }
 
-/** From the first step to the last of all charts, with room for a point at the edge. */
+/** From the first to the last step of all charts, with space for a point at the edge. */
 function stepsOf(charts) {
   const ends = charts.flatMap(({ data }) => data.flatMap(({ x }) => [x[0], x.at(-1)]));
   const [first, last] = [Math.min(...ends), Math.max(...ends)];
@@ -348,7 +349,7 @@ function stepsOf(charts) {
   return [first - room, last + room];
 }
 
-/** Of each line the last value, which is the newest attempt's. */
+/** The last value of each line, for screen readers. */
 function lastOf({ data, unit }) {
   const lines = data.filter((one) => !one.fill && one.name !== "limit");
   const said = [...new Map(lines.map((one) => [one.name, one])).values()].map(

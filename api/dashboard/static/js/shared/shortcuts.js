@@ -2,7 +2,7 @@
 import { openDialog } from "./dialogs.js";
 import { $, h } from "./dom.js";
 
-/** Keys of a page, shown by `?` with those of all pages: {key: [what it does, function]}. No function: the browser does it. */
+/** {key: [description, function]}. Without a function, the browser handles the key. */
 const shortcuts = {
   "/": ["search", () => $("[data-search]")?.focus()],
   "g j": ["go to jobs", () => location.assign("/")],

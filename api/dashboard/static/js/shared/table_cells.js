@@ -1,6 +1,6 @@
 // Cells of the tables of datasets and models. On a phone each cell shows its label.
 import { query } from "./api.js";
-import { $, h, say } from "./dom.js";
+import { $, h, setText } from "./dom.js";
 
 export const cell = (label, ...children) => h("td", { "data-label": label }, h("span", {}, ...children));
 export const numberCell = (label, value) => h("td", { "data-label": label, class: "number" }, h("span", {}, value));
@@ -9,6 +9,6 @@ export const trainLink = (values, name) =>
 export const actionCell = (...children) => h("td", { class: "action" }, ...children);
 
 export function showProblem(error) {
-  say($("#problem"), `Could not load the list: ${error.message}`);
+  setText($("#problem"), `Could not load the list: ${error.message}`);
   $("#problem").hidden = false;
 }

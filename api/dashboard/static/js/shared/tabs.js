@@ -3,11 +3,12 @@ import { $$ } from "./dom.js";
 
 const isColumn = (list) => list.getAttribute("aria-orientation") === "vertical";
 
-/** Tabs of a page, the chosen one in the URL's hash. Buttons have data-tab, panels the same as their id. */
+/** Keeps the selected tab in the URL's hash. A button's data-tab is the id of its panel. */
 export function tabs(container, onShow) {
   const buttons = $$("[role=tab]", container);
   function show(name, focus = false) {
-    const chosen = buttons.find((button) => button.dataset.tab === name.split(":")[0]) ?? buttons[0]; // log:2:17 is a place in it
+    const [tab] = name.split(":"); // a hash such as log:2:17 names a line in a tab
+    const chosen = buttons.find((button) => button.dataset.tab === tab) ?? buttons[0];
     for (const button of buttons) {
       const is = button === chosen;
       button.setAttribute("aria-selected", String(is));
@@ -25,7 +26,8 @@ export function tabs(container, onShow) {
     }
   });
   container.addEventListener("keydown", (event) => {
-    const list = event.target.closest("[role=tab]")?.closest("[role=tablist]"); // in a panel, arrows move and choose
+    // Not in a panel: there, arrow keys scroll and select.
+    const list = event.target.closest("[role=tab]")?.closest("[role=tablist]");
     const step = list && (isColumn(list) ? { ArrowDown: 1, ArrowUp: -1 } : { ArrowRight: 1, ArrowLeft: -1 })[event.key];
     if (!step) return;
     event.preventDefault();

@@ -1,4 +1,4 @@
-// Before anything is painted: the theme that was chosen here, else the system's, also when that changes.
+// Not a module, so that it runs before the first paint. Applies the stored theme, or else follows the system's.
 {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const apply = () => {
