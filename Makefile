@@ -44,6 +44,7 @@ check: $(STAMP) ## style, types, who may import whom, the container files
 	@echo '== import layers' && $(PY) -c 'from importlinter.cli import lint_imports_command as run; run()' --no-logo
 	@echo '== oxlint' && .venv/bin/oxlint --deny-warnings api/dashboard/static/js
 	@echo '== oxfmt' && .venv/bin/oxfmt --check api/dashboard/static/js
+	@echo '== line length' && ! LC_ALL=C.UTF-8 grep -rnE '.{121}' api/dashboard/static/js api/dashboard/static/css
 	@echo '== Dockerfile' && .venv/bin/hadolint Dockerfile
 	@echo '== docker-compose.yml' && $(PY) -m check_jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 
