@@ -41,7 +41,7 @@ class Service:
         self.client: httpx.Client = self.started.client()
         self.token = (self.home / "admin-token").read_text().strip()
         self.settings = Settings(home=self.home)
-        self.states: dict[str, Any] = {}  # who has logged in, as the browser keeps it
+        self.states: dict[str, Any] = {}  # browser storage of each user who has logged in
         for name, role in (("anna", "member"), ("vera", "viewer")):
             self.ask("POST", "/v1/users", {"name": name, "role": role, "password": PASSWORD})
         until("devices", lambda: self.ask("GET", "/v1/devices")["items"])
@@ -98,7 +98,7 @@ class Service:
         self.newcomer.behave(**behaviour)
 
     def busy(self) -> None:
-        """Trainers from now on go on until they are told to stop."""
+        """Trainers started from now on run until they are stopped."""
         self.behave(step_s=0.5)
 
     def open_jobs(self) -> Sequence[Any]:

@@ -279,7 +279,7 @@ def test_classes_that_pictures_have_as_numbers_are_named(service: Service, open_
 
 
 def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
-    """As a trainer leaves it, and as it is told."""
+    """Writes the files and events of an evaluation, as a trainer does."""
     with service.store() as store, store.transaction() as session:
         training_series.record(
             session, job, 1, [training_series.Value("DetectionBoxes_Precision/mAP", step, 0.5, utc_now())]

@@ -77,7 +77,7 @@ def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_reads_a_li
     expect(page.locator(".log .hit")).to_be_visible()
     service.try_again(job, 3)
     expect(chosen.locator("option")).to_have_count(3)
-    expect(chosen).to_have_value("2")  # he reads why it ended
+    expect(chosen).to_have_value("2")  # a line is marked: the user reads why it ended
     chosen.select_option("1")
     service.try_again(job, 4)
     expect(chosen.locator("option")).to_have_count(4)

@@ -11,7 +11,7 @@ from tests.browser.service import Service
 from tests.support.newcomer import until
 
 CUT_MS = 10_000
-# What the page's own scripts are told, told to us as well. What is of the moment has no number and is not kept.
+# Records the events that the page's scripts receive. Live updates have no id and are not replayed.
 LISTEN = """async () => {
   const header = document.querySelector('script[src$="header.js"]').src;
   const { listen } = await import(header.replace("header.js", "events.js"));
