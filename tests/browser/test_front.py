@@ -170,7 +170,7 @@ def test_only_admins_see_the_team_and_who_did_what(service: Service, open_tab: T
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("row", name="anna")).to_contain_text("of 3")
     page.get_by_role("tab", name="Audit").click()
-    page.get_by_label("What").select_option("user")
+    page.get_by_label("Action", exact=True).select_option("user")
     expect(page.get_by_role("tabpanel").locator("tbody tr").first).to_contain_text("user.change")
     service.ask("PATCH", "/v1/users/anna", {"limits": {"max_running": None}})
 

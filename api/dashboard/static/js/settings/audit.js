@@ -21,13 +21,13 @@ const KINDS = {
 export async function audit(place) {
   const who = h("input", {
     id: "audit-user",
-    "aria-label": "Who",
-    placeholder: "Who",
+    "aria-label": "User",
+    placeholder: "User",
     maxlength: "64",
     autocomplete: "off",
   });
   const kind = choice("audit-kind", KINDS, "");
-  kind.setAttribute("aria-label", "What");
+  kind.setAttribute("aria-label", "Action");
   const more = h("button", { type: "button", hidden: true, onclick: () => runAction(more, load) }, "Show older");
   const shown = table("Who did what, newest first", HEADS, []);
   const body = $("tbody", shown);
