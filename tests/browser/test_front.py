@@ -236,7 +236,7 @@ def test_the_menu_says_who_is_here_and_the_theme_button_what_it_shows(service: S
     expect(page.locator("#me")).to_contain_text("vera, viewer")
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Log out")).to_be_hidden()
-    page.get_by_role("button", name="Theme: as the system").click()
+    page.get_by_role("button", name="Theme: system").click()
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
 
 
