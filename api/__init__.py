@@ -1,1 +1,1 @@
-"""The REST interface: routes parse a request, hand it to a use case and write down the answer."""
+"""The REST API and the dashboard. A route parses a request, calls a use case and returns its result."""

@@ -1,4 +1,4 @@
-"""The application: routes, and around them who may ask, how much may be sent and what is always answered."""
+"""The application: its routes, middleware, error handlers and OpenAPI document."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api import docs_page
-from api.dependencies import Context, known_query_only
+from api.dependencies import AppContext, reject_unknown_query
 from api.http import cookies, problems
-from api.middleware.authentication import Gate, is_public
+from api.middleware.authentication import Authentication, is_public
 from api.middleware.body_limit import BodyLimit
-from api.middleware.request_counts import Traffic
-from api.middleware.request_log import Edge
+from api.middleware.request_counts import RequestCounts
+from api.middleware.request_log import RequestLog
 from api.routes import (
     artifacts,
     attempts,
@@ -32,7 +32,7 @@ from api.routes import (
     users,
     webhooks,
 )
-from api.sse.hub import Broadcaster
+from api.sse.hub import EventHub
 from services.settings import Settings
 from services.store.engine import Store
 
@@ -47,9 +47,9 @@ _VERSION = "1"
 
 
 def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
-    """`store` is opened from the settings where none is given. Its tables must be there: `python -m services.setup`."""
+    """Without a `store`, open the one in the settings. Its tables must exist: `python -m services.setup`."""
     store = store or Store.open(settings.database_url)
-    # FastAPI's own pages load scripts from another host.
+    # No docs_url: FastAPI's own pages load scripts from another host.
     app = FastAPI(
         title="Downshift",
         version=_VERSION,
@@ -59,27 +59,27 @@ def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
         redirect_slashes=False,
         responses=problems.documented(422, 500, 503),
     )
-    app.state.context = Context(settings, store)
-    app.state.broadcaster = Broadcaster(store, settings)
-    app.state.traffic = Traffic()
+    app.state.context = AppContext(settings, store)
+    app.state.event_hub = EventHub(store, settings)
+    app.state.request_counts = RequestCounts()
     app.include_router(pages.router)
     app.include_router(docs_page.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
-    # The prefix is given here: without one FastAPI would first work all these routes out, to look for empty paths.
+    # The prefix is given here: without one, FastAPI would resolve all these routes first, to look for empty paths.
     app.include_router(_v1(), prefix="/v1")
-    problems.handle_all(app)
+    problems.add_handlers(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_kb=settings.max_body_kb, max_upload_mb=settings.max_upload_mb)
-    app.add_middleware(Gate, settings=settings, store=store)
-    app.add_middleware(Edge, traffic=app.state.traffic)
+    app.add_middleware(Authentication, settings=settings, store=store)
+    app.add_middleware(RequestLog, request_counts=app.state.request_counts)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
 
 def _v1() -> APIRouter:
     router = APIRouter(
-        dependencies=[Depends(known_query_only)],
+        dependencies=[Depends(reject_unknown_query)],
         responses=problems.documented(400, 401, 403, 413, 415, 429),
     )
     for module in (
@@ -104,7 +104,7 @@ def _v1() -> APIRouter:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's, with what it cannot know: that tokens are needed, and what a problem looks like."""
+    """FastAPI's document, with the security schemes and the problem type added."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schema["components"]["schemas"] |= problems.schemas()

@@ -1,4 +1,4 @@
-"""A page for people with a browser: what the service can be asked. No script, no other host."""
+"""The page /docs: all operations of the API, without scripts and without other hosts."""
 
 import base64
 import hashlib

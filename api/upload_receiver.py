@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from api.dependencies import Context
+from api.dependencies import AppContext
 from api.http.created import CREATED
 from api.http.problems import documented
 from api.middleware.body_limit import ARCHIVES
@@ -39,11 +39,11 @@ _CHUNK = 2**20  # bytes
 
 
 async def receive_upload(
-    request: Request, context: Context, caller: Principal, add: Callable[[Desk, Upload], Done]
+    request: Request, context: AppContext, caller: Principal, add: Callable[[Desk, Upload], Done]
 ) -> Done:
     """Store the body in a temporary file, then run `add` on it in the upload queue; the file is removed afterwards."""
     queue = context.upload_queue
-    queue.require_place(caller.user_id)
+    queue.require_capacity(caller.user_id)
     desk = Desk(context.store, context.settings, queue.processes)
     # On the thread pool: removing the unpacked files takes a while too.
     async with contextmanager_in_threadpool(uploads.place_for(context.settings)) as path:
@@ -51,7 +51,7 @@ async def receive_upload(
         return await queue.run(caller.user_id, lambda: add(desk, upload))
 
 
-async def _receive(request: Request, context: Context, path: pathlib.Path) -> Upload:
+async def _receive(request: Request, context: AppContext, path: pathlib.Path) -> Upload:
     """Write the body to `path`. The middleware limits its size."""
     announced = request.headers.get("content-length", "0")
     uploads.require_space(context.settings, int(announced) if announced.isdecimal() else 0)

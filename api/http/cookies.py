@@ -1,4 +1,4 @@
-"""The session's cookie: how it is set, read and taken back."""
+"""Set, read and clear the session cookie."""
 
 from fastapi import Request, Response
 from starlette.datastructures import Headers
@@ -13,8 +13,8 @@ NAME = "downshift_session"
 
 
 def write(response: Response, request: Request, settings: Settings, secret: str) -> None:
-    """Out of reach of scripts, and not sent along with other sites' requests. How long it is good for, the session
-    says; the cookie stays as long as a session can."""
+    """Scripts cannot read it, and browsers do not send it with other sites' requests. It lasts as long as the longest
+    session; the session itself may end earlier."""
     _set(response, request, settings, secret, int(sessions.LONGEST.total_seconds()))
 
 

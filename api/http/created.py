@@ -1,4 +1,4 @@
-"""Answers to what creates or does something once: where it is, and whether it came before."""
+"""Headers of answers to requests with an Idempotency-Key: the location, and whether the answer is a replay."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from fastapi import Response
 
 from services.idempotency import Done
 
-__all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "say_replayed"]
+__all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "set_replayed_header"]
 
 _REPLAYED = {
     "Idempotency-Replayed": {
@@ -23,12 +23,12 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 
 def created(done: Done, response: Response) -> dict[str, Any]:
-    """The body of the answer; its headers are set."""
+    """Set the headers and return the body."""
     response.headers["Location"] = done.location
-    say_replayed(done, response)
+    set_replayed_header(done, response)
     return done.body
 
 
-def say_replayed(done: Done, response: Response) -> None:
+def set_replayed_header(done: Done, response: Response) -> None:
     if done.replayed:
         response.headers["Idempotency-Replayed"] = "true"

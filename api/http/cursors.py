@@ -1,4 +1,4 @@
-"""Cursors: where a list goes on. Opaque to clients, so that what is in them can change."""
+"""Cursors: the position in a list. They are opaque to clients, so that their content can change."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ def write(before: int | None) -> str | None:
 
 
 def read(cursor: str | None) -> int | None:
-    """Raises Invalid for what `write` never wrote."""
+    """Raises Invalid for anything that `write` does not produce."""
     if cursor is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""ETags: the version of what is edited, so that nobody overwrites what he has not seen."""
+"""ETags: the version of a resource, so that a client does not overwrite a change that it has not seen."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ def write(version: int) -> str:
 
 
 def read(if_match: str | None) -> int | None:
-    """The version that is meant; None: any. Raises Conflict for a tag that is none of ours: it cannot be the newest."""
+    """The version in If-Match; None: any. Raises Invalid for several tags, Conflict for a tag that is not ours."""
     if if_match is None or if_match.strip() == "*":
         return None
     tag = if_match.strip()

@@ -1,4 +1,4 @@
-"""What is wrong with a field of a request, as one person would tell another: pydantic's errors become sentences."""
+"""Turn pydantic's validation errors into sentences for people."""
 
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,10 +12,10 @@ from services.errors import Fault
 
 __all__ = ["counted", "faults_of"]
 
-_MOST = 20  # faults that are told
+_MAX_FAULTS = 20
 _PARTS = ("body", "query", "path", "header", "cookie")
-# What other tools call fields of ours.
-_ELSEWHERE = {
+# Names of our fields in other tools.
+_ALIASES = {
     "epochs": "train.epochs",
     "num_epochs": "train.epochs",
     "num_steps": "train.steps",
@@ -30,26 +30,26 @@ _ELSEWHERE = {
 _LENGTH = ("train.epochs", "train.steps")
 
 
-def _no_clause() -> str:
+def _unknown_epoch() -> str:
     return ""
 
 
 def faults_of(
-    errors: Sequence[Mapping[str, Any]], body: Any = None, epoch: Callable[[], str] = _no_clause
+    errors: Sequence[Mapping[str, Any]], body: Any = None, epoch: Callable[[], str] = _unknown_epoch
 ) -> list[Fault]:
-    """One for each of the first of pydantic's `errors`: one body can cause a hundred thousand of them.
+    """One fault for each of pydantic's first `errors`: one body can cause a hundred thousand.
 
-    `body`: the type that the body was to be; `epoch`: says how long one is, as a clause; it reads files,
-    and is called only for a field that means a length.
+    `body`: the expected type of the body. `epoch`: returns the length of an epoch as a clause; it reads files, so it
+    is called only for a field that means the length of a job.
     """
-    found = [Fault(_field(error["loc"]), _sentence(error, body, epoch)) for error in errors[:_MOST]]
-    if len(errors) > _MOST:
-        found.append(Fault("body", f"has {len(errors) - _MOST:,} more faults"))
+    found = [Fault(_field(error["loc"]), _sentence(error, body, epoch)) for error in errors[:_MAX_FAULTS]]
+    if len(errors) > _MAX_FAULTS:
+        found.append(Fault("body", f"has {len(errors) - _MAX_FAULTS:,} more faults"))
     return found
 
 
 def _field(location: Sequence[int | str]) -> str:
-    """`train.steps` rather than body, train, steps: the reader knows where the body is."""
+    """`train.steps` for the location body, train, steps."""
     parts = [shortened(str(part)) for part in location]
     if len(parts) > 1 and parts[0] in _PARTS:
         parts = parts[1:]
@@ -58,18 +58,18 @@ def _field(location: Sequence[int | str]) -> str:
 
 def _sentence(error: Mapping[str, Any], body: Any, epoch: Callable[[], str]) -> str:
     if error["type"] == "extra_forbidden":
-        return _unknown(error["loc"], body, epoch)
+        return _unknown_field(error["loc"], body, epoch)
     context = error.get("ctx") or {}
-    say = _SENTENCES.get(error["type"])
-    return say(context) if say else str(error["msg"])
+    describe = _SENTENCES.get(error["type"])
+    return describe(context) if describe else str(error["msg"])
 
 
-def _unknown(location: Sequence[int | str], body: Any, epoch: Callable[[], str]) -> str:
+def _unknown_field(location: Sequence[int | str], body: Any, epoch: Callable[[], str]) -> str:
     *outer, name = [str(part) for part in (location[1:] if location[0] == "body" else location)]
-    here = _model_at(body, outer)
-    known = list(here.model_fields) if here else []
-    paths = list(_paths(body)) if here else []
-    meant = next((path for path in paths if path == _ELSEWHERE.get(name) or path.rpartition(".")[2] == name), None)
+    model = _model_at(body, outer)
+    known = list(model.model_fields) if model else []
+    paths = list(_paths(body)) if model else []
+    meant = next((path for path in paths if path == _ALIASES.get(name) or path.rpartition(".")[2] == name), None)
     if meant in _LENGTH:
         return f"no such field; a job's length is train.steps or train.epochs{epoch()}"
     if meant:
@@ -82,7 +82,7 @@ def _unknown(location: Sequence[int | str], body: Any, epoch: Callable[[], str])
 
 
 def _model_at(annotation: Any, path: Sequence[str]) -> type[BaseModel] | None:
-    """The model that is expected at a path below `annotation`; None where none is."""
+    """The model that is expected at a path below `annotation`; None: no model."""
     model = _model(annotation)
     for name in path:
         field = model.model_fields.get(name) if model else None
@@ -98,7 +98,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:
 
 
 def _paths(annotation: Any) -> Iterator[str]:
-    """All fields of a body, the inner ones with their outer one's name."""
+    """The paths of all fields of a body: `train`, `train.steps`, …"""
     model = _model(annotation)
     for name, field in model.model_fields.items() if model else ():
         yield name

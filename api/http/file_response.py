@@ -1,4 +1,4 @@
-"""Answers that are sent as they are read. A sync iterator runs on the thread pool, one piece at a time."""
+"""Send a file, or a range of it, in pieces that are read on the thread pool."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from services.safe_files import read_exactly
 __all__ = ["PARTIAL", "TEXT", "WHOLE", "attachment", "file_response", "media_type_of"]
 
 TEXT = "text/plain; charset=utf-8"
-# Nothing that a browser would run: everything else is saved, not shown.
+# No type that a browser would execute. Everything else is downloaded, not shown.
 _MEDIA_TYPES = {
     "png": "image/png",
     "jpg": "image/jpeg",
@@ -43,19 +43,21 @@ def media_type_of(name: str) -> str:
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The header that has `name`'s last part saved; whatever a header cannot hold becomes an underscore."""
+    """The header that makes a browser save the file under the last part of `name`; unsafe characters become `_`."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name.rpartition("/")[2])
     return {"Content-Disposition": f'attachment; filename="{plain}"'}
 
 
 def file_response(request: Request, file: BinaryIO, size: int, media_type: str, headers: dict[str, str]) -> Response:
-    """The first `size` bytes of `file`, or the part of them that is asked for; the file is closed afterwards. A log
-    that grows meanwhile stays as announced."""
+    """The first `size` bytes of `file`, or the requested range of them. Closes the file.
+
+    A log that grows meanwhile is sent up to `size`, which was announced in Content-Length.
+    """
     wanted = _range(request.headers, size)
     if wanted is None:
         file.close()
-        told = f"the file has {size} bytes"
-        return problem(request.scope, "range_not_satisfiable", told, headers={"Content-Range": f"bytes */{size}"})
+        detail = f"the file has {size} bytes"
+        return problem(request.scope, "range_not_satisfiable", detail, headers={"Content-Range": f"bytes */{size}"})
     start, end = wanted
     file.seek(start)
 
@@ -63,17 +65,17 @@ def file_response(request: Request, file: BinaryIO, size: int, media_type: str, 
         with file:
             yield from read_exactly(file, end - start)
 
-    about = {"Content-Length": str(end - start), "Accept-Ranges": "bytes", **headers}
+    all_headers = {"Content-Length": str(end - start), "Accept-Ranges": "bytes", **headers}
     if (start, end) != (0, size):
-        about["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
-    status = 206 if "Content-Range" in about else 200
-    return StreamingResponse(pieces(), status, media_type=media_type, headers=about)
+        all_headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    status = 206 if "Content-Range" in all_headers else 200
+    return StreamingResponse(pieces(), status, media_type=media_type, headers=all_headers)
 
 
 def _range(headers: Headers, size: int) -> tuple[int, int] | None:
-    """Begin and end of the part that is asked for; all of it where the header is none that we follow; None: no part."""
+    """Start and end of the requested range; the whole file if the header is not supported; None if it is empty."""
     match = _ONE_RANGE.fullmatch(headers.get("range", ""))
-    # Under If-Range we would have to know that the file is the same; it is all sent instead.
+    # If-Range would need a validator of the file, which we do not have: send all of it.
     if match is None or "if-range" in headers or match.groups() == ("", ""):
         return 0, size
     first, last = match.groups()

@@ -1,6 +1,6 @@
-"""Every error as problem+json (RFC 9457), or as a page where a person asked for one.
+"""Answer every error with problem+json (RFC 9457), or with a page if a browser asked for one.
 
-The one place where codes become HTTP's numbers.
+The only place that maps error codes to HTTP statuses.
 """
 
 import copy
@@ -24,7 +24,7 @@ from services.errors import Busy, Conflict, DownshiftError, Fault, Invalid, TooF
 from services.jobs.check_request import steps_per_epoch
 from services.readiness import DATABASE_AWAY
 
-__all__ = ["MEDIA_TYPE", "Problem", "documented", "handle_all", "problem", "problem_of", "schemas"]
+__all__ = ["MEDIA_TYPE", "Problem", "add_handlers", "documented", "problem", "problem_of", "schemas"]
 
 MEDIA_TYPE = "application/problem+json"
 _REFERENCE = "#/components/schemas/{model}"
@@ -59,7 +59,7 @@ _CODES: Mapping[str, tuple[int, str]] = {
     "database_away": (503, "The database does not answer"),
     "no_space": (507, "The disk is full"),
 }
-_BY_STATUS = {status: code for code, (status, _) in reversed(list(_CODES.items()))}  # the first of each
+_BY_STATUS = {status: code for code, (status, _) in reversed(list(_CODES.items()))}  # the first code of each status
 
 
 class FieldFault(BaseModel):
@@ -68,7 +68,7 @@ class FieldFault(BaseModel):
 
 
 class Problem(BaseModel):
-    """What every error looks like."""
+    """The body of every error."""
 
     type: str = Field(examples=["urn:downshift:problem:invalid"])
     title: str
@@ -81,7 +81,7 @@ class Problem(BaseModel):
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What FastAPI's `responses` needs to describe these errors of a route. The type: `schemas()`."""
+    """FastAPI's `responses` for these errors of a route. They refer to `schemas()`."""
     content = {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}}
     return {
         status: {"description": _CODES[_BY_STATUS[status]][1], "content": copy.deepcopy(content)} for status in statuses
@@ -89,7 +89,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def schemas() -> dict[str, Any]:
-    """The types that `documented` refers to. FastAPI would put them under the media type of each route's own answer."""
+    """The types that `documented` refers to: FastAPI's `model` would document them under the wrong media type."""
     schema = Problem.model_json_schema(ref_template=_REFERENCE)
     return {**schema.pop("$defs"), "Problem": schema}
 
@@ -102,7 +102,7 @@ def problem(
     faults: Sequence[Fault] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer for a code that this module knows."""
+    """The answer for a code of this module's table."""
     status, title = _CODES[code]
     return _response(scope, code, status, title, detail, faults, headers)
 
@@ -116,9 +116,9 @@ def _response(
     faults: Sequence[Fault] | None,
     headers: Mapping[str, str] | None,
 ) -> Response:
-    number = scope.get("state", {}).get("request_id", "")
+    request_id = scope.get("state", {}).get("request_id", "")
     if pages.wants_page(scope):
-        return pages.error_page(status, title, detail, number, headers)
+        return pages.error_page(status, title, detail, request_id, headers)
     body: dict[str, Any] = {
         "type": f"urn:downshift:problem:{code}",
         "title": title,
@@ -126,7 +126,7 @@ def _response(
         "detail": detail,
         "instance": scope.get("path", ""),
         "code": code,
-        "request_id": number,
+        "request_id": request_id,
     }
     if faults is not None:
         body["errors"] = [{"field": fault.field, "message": fault.message} for fault in faults]
@@ -145,47 +145,47 @@ def problem_of(scope: Scope, error: Exception) -> Response:
 
 
 def _family(error: Exception) -> str:
-    """For a code that nobody has put into the table."""
+    """The code to use for an error whose own code is not in the table."""
     if isinstance(error, Invalid):
         return "invalid"
     return "conflict" if isinstance(error, Conflict) else "internal"
 
 
-def handle_all(app: FastAPI) -> None:
-    """From here on whatever `app` refuses is a problem. What nobody foresaw is the edge's business."""
-    app.add_exception_handler(DownshiftError, _refused)
-    app.add_exception_handler(WrongState, _refused)
-    app.add_exception_handler(RequestValidationError, _not_valid)
-    app.add_exception_handler(HTTPException, _by_framework)
+def add_handlers(app: FastAPI) -> None:
+    """Answer the errors of `app` with problems. The outermost middleware answers unexpected exceptions."""
+    app.add_exception_handler(DownshiftError, _domain_error)
+    app.add_exception_handler(WrongState, _domain_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
     for kind in DATABASE_AWAY:
         app.add_exception_handler(kind, _database_away)
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _domain_error(request: Request, error: Exception) -> Response:
     return problem_of(request.scope, error)
 
 
-def _not_valid(request: Request, error: Exception) -> Response:
+def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(item["type"] == "json_invalid" for item in found):
         return problem(request.scope, "bad_json", f"the body is not valid JSON: {found[0]['ctx']['error']}")
     body = getattr(request.scope.get("route"), "body_field", None)
     expected = body.field_info.annotation if body else None
-    faults = faults_of(found, expected, lambda: _epoch(request, error.body))
+    faults = faults_of(found, expected, lambda: _epoch_length(request, error.body))
     detail = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:3])
     return problem(request.scope, "invalid", detail, faults=faults)
 
 
-def _epoch(request: Request, body: Any) -> str:
-    """How long an epoch of the dataset in the body is, as a clause; "" where that is not known."""
+def _epoch_length(request: Request, body: Any) -> str:
+    """The length of an epoch of the body's dataset, as a clause; "" if it is not known."""
     if not isinstance(body, dict):
         return ""
     steps = steps_per_epoch(request.app.state.context.settings, body)
     return f" (one epoch of {body['dataset']} is {counted(steps, 'step')})" if steps else ""
 
 
-def _by_framework(request: Request, error: Exception) -> Response:
+def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _BY_STATUS.get(error.status_code, "bad_request" if error.status_code < 500 else "internal")
     headers = dict(error.headers or {})
@@ -193,13 +193,13 @@ def _by_framework(request: Request, error: Exception) -> Response:
     if code == "not_found":
         detail = f"there is nothing at {request.url.path}"
     if code == "method_not_allowed":
-        headers["Allow"] = ", ".join(_allowed(request))
+        headers["Allow"] = ", ".join(_allowed_methods(request))
         detail = f"{request.method} is not allowed at {request.url.path}, only {headers['Allow']}"
     return problem(request.scope, code, detail, headers=headers)
 
 
-def _allowed(request: Request) -> list[str]:
-    """Starlette names the methods of one route only; a path may have several."""
+def _allowed_methods(request: Request) -> list[str]:
+    """All methods of a path. Starlette names those of one route only."""
     found: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
         pattern = getattr(route, "path_regex", None)

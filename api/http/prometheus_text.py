@@ -1,4 +1,4 @@
-"""Prometheus' text format (0.0.4): families of samples, written down."""
+"""Write metric families in Prometheus' text format (0.0.4)."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Family:
-    """`samples`: suffix of the name (a histogram's parts have one), labels, value."""
+    """`samples`: suffix of the name (only for a histogram's parts), labels, value."""
 
     name: str
     kind: str  # counter, gauge or histogram
@@ -23,12 +23,12 @@ class Family:
 
     @classmethod
     def of(cls, name: str, kind: str, help: str, values: Iterable[tuple[Labels, float | None]]) -> "Family":
-        """Without those values that nobody knows."""
+        """Values that are None are left out."""
         return cls(name, kind, help, [("", labels, value) for labels, value in values if value is not None])
 
 
 class Histogram:
-    """Counts by upper bound, as they come."""
+    """Counts of values by upper bound."""
 
     def __init__(self, bounds: Iterable[float]) -> None:
         self._bounds = (*bounds, math.inf)
@@ -37,7 +37,7 @@ class Histogram:
 
     def add(self, value: float) -> None:
         self._sum += value
-        self._counts[next(place for place, bound in enumerate(self._bounds) if value <= bound)] += 1
+        self._counts[next(index for index, bound in enumerate(self._bounds) if value <= bound)] += 1
 
     def samples(self, labels: Labels) -> list[tuple[str, Labels, float]]:
         found: list[tuple[str, Labels, float]] = []

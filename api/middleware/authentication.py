@@ -1,4 +1,4 @@
-"""Who is asking, asked before anything else. What is not public needs a token or a session, also what is not there."""
+"""Authenticate every request. Everything that is not public needs a token or a session, unknown paths included."""
 
 import hmac
 import ipaddress
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.dashboard import pages, static_files
 from api.http import cookies
 from api.http.problems import problem, problem_of
-from api.middleware.rate_limit import Rate
+from api.middleware.rate_limit import RateLimit
 from services.errors import DownshiftError, Forbidden, Unauthenticated
 from services.readiness import DATABASE_AWAY
 from services.settings import Settings
@@ -22,45 +22,46 @@ from services.users import sessions
 from services.users.principal import Principal
 from services.users.principal import Scope as TokenScope
 
-__all__ = ["PUBLIC", "Gate", "is_public"]
+__all__ = ["Authentication", "is_public"]
 
-# These hold nothing that anybody put into the service.
-PUBLIC = frozenset({"/login", "/healthz", "/readyz"})
-LOGIN = ("POST", "/v1/session")  # whoever has nothing yet gets it here
-CSRF_HEADER = "X-CSRF-Token"
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
-# What those who may only read do to themselves.
-_OF_ONESELF = frozenset({("DELETE", "/v1/session"), ("PUT", "/v1/users/me/password")})
+_PUBLIC = frozenset({"/login", "/healthz", "/readyz"})  # they contain no data of users
+_LOG_IN = ("POST", "/v1/session")
+_CSRF_HEADER = "X-CSRF-Token"
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# Changes to the own account, which the scope `read` allows.
+_OWN_ACCOUNT = frozenset({("DELETE", "/v1/session"), ("PUT", "/v1/users/me/password")})
 
 
 def is_public(method: str, path: str) -> bool:
-    """May anybody ask for this?"""
-    return (method, path) == LOGIN or (method in _READS and (path in PUBLIC or static_files.is_for_log_in(path)))
+    """Does the path work without a log-in?"""
+    if (method, path) == _LOG_IN:
+        return True
+    return method in _READ_METHODS and (path in _PUBLIC or static_files.is_for_log_in(path))
 
 
-class Gate:
-    """Lets a request through with its principal in `scope["state"]`, or answers 401, 403 or 429 itself.
+class Authentication:
+    """Pass a request on with its principal in `scope["state"]`, or answer 401, 403, 429 or 503.
 
-    Reading takes the scope `read`, everything else at least `submit`; what takes more, its use case says. A page that a
-    person without a session asks for becomes the log-in page.
+    Reading needs the scope `read`, everything else at least `submit`; a use case may require more. A browser that asks
+    for a page without a session is redirected to the log-in page.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, store: Store) -> None:
         self._app = app
         self._settings = settings
         self._store = store
-        self._rate = Rate(settings.rate_limit)
+        self._rate_limit = RateLimit(settings.rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":  # there are no others; whoever adds one brings its own answer to "who is asking"
-            raise RuntimeError(f"no {scope['type']} here")
+        if scope["type"] != "http":  # fail closed: another protocol would need its own authentication
+            raise RuntimeError(f"{scope['type']} is not supported")
         method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
         try:
             if is_public(method, path):
-                if (method, path) == LOGIN:
+                if (method, path) == _LOG_IN:
                     _refuse_other_origins(headers)
             else:
                 scope.setdefault("state", {})["principal"] = await self._admit(method, path, headers)
@@ -78,11 +79,11 @@ class Gate:
 
     async def _admit(self, method: str, path: str, headers: Headers) -> Principal:
         principal = await self._identify(method, headers)
-        # A script that asks too much does not lock its owner out of the dashboard.
-        # Nor does a browser that loads all files of the pages anew.
+        # Tokens and sessions have separate limits, so that a busy script does not lock its owner out of the dashboard.
+        # Static files have none: a browser may load all of them again.
         if not path.startswith(static_files.PREFIX):
-            self._rate.take((principal.user_id, principal.session_id is None))
-        reads = method in _READS or (method, path) in _OF_ONESELF
+            self._rate_limit.take((principal.user_id, principal.session_id is None))
+        reads = method in _READ_METHODS or (method, path) in _OWN_ACCOUNT
         principal.require(TokenScope.READ if reads else TokenScope.SUBMIT)
         return principal.where(jobs_are_private=self._settings.private_jobs)
 
@@ -95,7 +96,7 @@ class Gate:
             return await run_in_threadpool(accounts.authenticate, self._store, _token(headers))
         principal = await run_in_threadpool(sessions.authenticate, self._store, cookie)
         _refuse_other_origins(headers)
-        if method not in _READS:
+        if method not in _READ_METHODS:
             _require_csrf(principal, headers)
         return principal
 
@@ -111,41 +112,41 @@ def _token(headers: Headers) -> str:
 
 
 def _require_csrf(principal: Principal, headers: Headers) -> None:
-    """A browser sends the cookie whoever wrote the page; only a page of ours can know this. Raises Forbidden."""
-    given = headers.get(CSRF_HEADER, "")
+    """A browser sends the cookie with any site's requests; only our pages know this token. Raises Forbidden."""
+    given = headers.get(_CSRF_HEADER, "")
     if principal.csrf is None or not hmac.compare_digest(given.encode(), principal.csrf.encode()):
         raise Forbidden(
-            f"with a session's cookie, changes need the header {CSRF_HEADER}: its value is `csrf` of GET /v1/whoami",
+            f"with a session's cookie, changes need the header {_CSRF_HEADER}: its value is `csrf` of GET /v1/whoami",
             "csrf_failed",
         )
 
 
 def _refuse_other_origins(headers: Headers) -> None:
-    """The cookie is no good for pages from elsewhere, of another port of this host either. Raises Forbidden."""
+    """Reject cookie requests from other origins, including other ports of this host. Raises Forbidden."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-    is_own = origin is None or _is_own(origin, headers)
-    # Following a link from elsewhere is what people do; what it shows is theirs alone to see.
+    is_own = origin is None or _is_same_origin(origin, headers)
+    # Links on other sites are allowed: the other site cannot read the page that opens.
     is_link = headers.get("sec-fetch-mode") == "navigate"
     if not is_own or (site not in ("same-origin", "none") and not is_link):
         raise Forbidden("this request comes from a page of another site", "csrf_failed")
 
 
-def _is_own(origin: str, headers: Headers) -> bool:
-    """By host and port: behind a proxy with TLS, the scheme that we see is not the browser's."""
+def _is_same_origin(origin: str, headers: Headers) -> bool:
+    """Compare host and port only: behind a proxy with TLS, we do not see the browser's scheme."""
     try:
         return urlsplit(origin).netloc == headers.get("host", "")
-    except ValueError:  # no address at all
+    except ValueError:  # not an address
         return False
 
 
 def _refuse_other_sites(headers: Headers) -> None:
-    """Without tokens, a page from anywhere could ask this service through the browser of whoever looks at it."""
+    """Without authentication, any web page could send requests through the browser of a local user."""
     origin = headers.get("origin")
     try:
-        own = origin is None or _is_own(origin, headers)
+        own = origin is None or _is_same_origin(origin, headers)
         if own and _is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
             return
-    except ValueError:  # no address at all
+    except ValueError:  # not an address
         pass
     raise Forbidden(
         "authentication is off, so only requests of this machine are answered, not those of other sites' pages"

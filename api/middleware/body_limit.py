@@ -1,4 +1,4 @@
-"""What a request may carry: JSON, or an archive where one is taken, and not more of it than the settings allow."""
+"""Check a body's content type and limit its size: JSON, or an archive for the upload routes."""
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -14,7 +14,7 @@ _UPLOADS = frozenset({"/v1/datasets", "/v1/checkpoints"})
 
 
 class BodyLimit:
-    """Refuses by Content-Length where there is one, and counts what comes in either case."""
+    """Check Content-Length if there is one, and count the received bytes in any case."""
 
     def __init__(self, app: ASGIApp, max_kb: int, max_upload_mb: int) -> None:
         self._app = app
@@ -30,16 +30,16 @@ class BodyLimit:
             return
         headers = Headers(scope=scope)
         if "content-length" in headers and "transfer-encoding" in headers:
-            # Where two disagree about the end of a request, the rest of it becomes somebody else's.
+            # Request smuggling: a proxy and this server could disagree about the end of the request.
             detail = "send Content-Length or Transfer-Encoding, not both"
             await problem(scope, "bad_request", detail, headers={"Connection": "close"})(scope, receive, send)
             return
         is_upload = scope["method"] == "POST" and scope["path"] in _UPLOADS
-        most, told = self._archive if is_upload else self._json
+        limit, too_large = self._archive if is_upload else self._json
         length = headers.get("content-length", "0")
         announced = int(length) if length.isdecimal() else 0
-        if announced > most:
-            await problem(scope, "too_large", told)(scope, receive, send)
+        if announced > limit:
+            await problem(scope, "too_large", too_large)(scope, receive, send)
             return
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if (announced or "transfer-encoding" in headers) and not (kind in ARCHIVES if is_upload else _is_json(kind)):
@@ -52,8 +52,8 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > most:
-                raise HTTPException(413, told)
+            if read > limit:
+                raise HTTPException(413, too_large)
             return message
 
         await self._app(scope, receive_counted, send)

@@ -1,4 +1,4 @@
-"""How much one client may ask in a minute. Counted in this process: two of them let through twice as much."""
+"""Rate limits. They are counted in this process: two processes let through twice as much."""
 
 import ipaddress
 import threading
@@ -7,23 +7,23 @@ from collections.abc import Callable, Hashable
 
 from services.errors import TooFast
 
-__all__ = ["Logins", "Rate", "network_of"]
+__all__ = ["LoginLimits", "RateLimit", "network_of"]
 
-_MOST_KEYS = 10_000
-_MOST_PLACES = 20
+_MAX_KEYS = 10_000
+_MAX_NETWORKS = 20
 
 
-class Rate:
-    """A bucket of `per_minute` for each key, which fills again steadily. 0: no limit."""
+class RateLimit:
+    """A token bucket of `per_minute` for each key, refilled steadily. 0: no limit."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
         self._clock = clock
-        self._full_at: dict[Hashable, float] = {}  # when each bucket that is not full will be
+        self._full_at: dict[Hashable, float] = {}  # when a bucket will be full again; full ones are left out
         self._lock = threading.Lock()
 
     def take(self, key: Hashable, what: str = "requests") -> None:
-        """Raises TooFast, which says when to come again."""
+        """Take one. Raises TooFast, which says when to try again. `what` names the unit in its message."""
         if not self._per_minute:
             return
         each = 60.0 / self._per_minute
@@ -32,39 +32,39 @@ class Rate:
             full_at = max(self._full_at.get(key, now), now) + each
             if full_at - now > 60.0 + 1e-6:
                 raise TooFast(f"the limit is {self._per_minute} {what} a minute: wait a little", full_at - now - 60.0)
-            if len(self._full_at) >= _MOST_KEYS:
+            if len(self._full_at) >= _MAX_KEYS:
                 self._full_at = {other: at for other, at in self._full_at.items() if at > now}
             self._full_at[key] = full_at
 
 
-class Logins:
-    """How often passwords and tokens may be tried: nobody tries them all, from one place or from many.
+class LoginLimits:
+    """Limit guesses of passwords and tokens, from one network or from many.
 
-    Those who try from many places keep nobody out of his own account where he has been in before.
+    Guesses from many networks do not lock users out of the networks where they have logged in before.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._by_address_and_name = Rate(10, clock)
-        self._by_address = Rate(60, clock)
-        self._by_name = Rate(60, clock)  # from places where this one was never in
-        self._places: dict[str, tuple[str, ...]] = {}  # where each was in, the newest first
+        self._by_address_and_name = RateLimit(10, clock)
+        self._by_address = RateLimit(60, clock)
+        self._by_name = RateLimit(60, clock)  # from networks where this user has never logged in
+        self._known_networks: dict[str, tuple[str, ...]] = {}  # by user name, newest first
 
     def take(self, address: str, name: str) -> None:
-        """`name`: "" where it is not said. Raises TooFast."""
+        """Count a try. `name` is "" for a log-in with a token. Raises TooFast."""
         network, what = network_of(address), "log-ins"
         self._by_address.take(network, what)
         self._by_address_and_name.take((network, name), what)
-        if name and network not in self._places.get(name, ()):
+        if name and network not in self._known_networks.get(name, ()):
             self._by_name.take(name, what)
 
     def succeeded(self, address: str, name: str) -> None:
         network = network_of(address)
-        others = (place for place in self._places.get(name, ()) if place != network)
-        self._places[name] = (network, *others)[:_MOST_PLACES]
+        rest = (other for other in self._known_networks.get(name, ()) if other != network)
+        self._known_networks[name] = (network, *rest)[:_MAX_NETWORKS]
 
 
 def network_of(address: str) -> str:
-    """Whoever has one address of IPv6 has 2 to the power of 64."""
+    """The address, or its /64 network for IPv6: one client usually owns all of its addresses."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

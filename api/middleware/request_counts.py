@@ -1,4 +1,4 @@
-"""Requests, counted: how many came to what, and how long the answer took to begin."""
+"""Count requests by route and status, and the time until an answer begins."""
 
 import threading
 from collections.abc import Iterable
@@ -7,22 +7,22 @@ from starlette.types import Scope
 
 from api.http.prometheus_text import Family, Histogram, histogram
 
-__all__ = ["Traffic"]
+__all__ = ["RequestCounts"]
 
 _BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _V1 = "/v1"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Traffic:
-    """Of this process. Routes are told by their pattern: numbers of jobs would make a series each."""
+class RequestCounts:
+    """Counts of this process. A route is its pattern: job numbers would make one series each."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, str, int], int] = {}
         self._times: dict[tuple[str, str], Histogram] = {}
 
-    def note(self, scope: Scope, status: int, seconds: float) -> None:
+    def record(self, scope: Scope, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
         route = _route(scope)
         with self._lock:
@@ -48,9 +48,9 @@ class Traffic:
 
 
 def _route(scope: Scope) -> str:
-    """The pattern, such as /v1/jobs/{job_id}; `none` where nothing is there, or the gate said no."""
+    """The pattern, such as /v1/jobs/{job_id}; `none` if no route was reached."""
     pattern = getattr(scope.get("route"), "path", None)
     if not isinstance(pattern, str):
         return "none"
-    # A router inside another knows its own part only.
+    # The path of a nested router's route lacks the outer prefix.
     return f"{_V1}{pattern}" if scope["path"].startswith(f"{_V1}/") and not pattern.startswith(_V1) else pattern

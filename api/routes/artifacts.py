@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response, StreamingResponse
 
-from api.dependencies import Caller, Here, JobId
+from api.dependencies import Caller, Context, JobId
 from api.http.file_response import PARTIAL, WHOLE, attachment, file_response, media_type_of
 from api.http.problems import documented
 from api.schemas.artifacts import Artifacts
@@ -15,9 +15,9 @@ router = APIRouter(prefix="/jobs/{job_id}", tags=["artifacts"], responses=docume
 
 
 @router.get("/artifacts", response_model=Artifacts)
-def list_artifacts(job_id: JobId, here: Here, caller: Caller) -> Any:
+def list_artifacts(job_id: JobId, context: Context, caller: Caller) -> Any:
     """The files of the job to download. `export.tar.gz` is the whole exported model."""
-    return artifacts.list_artifacts(here.store, here.settings, caller, job_id)
+    return artifacts.list_artifacts(context.store, context.settings, caller, job_id)
 
 
 @router.get("/artifacts/{name:path}", response_class=Response, responses={**WHOLE, **PARTIAL})
@@ -25,14 +25,14 @@ def read_artifact(
     job_id: JobId,
     name: Annotated[str, Path(max_length=1024, examples=[artifacts.EXPORT_ARCHIVE])],
     request: Request,
-    here: Here,
+    context: Context,
     caller: Caller,
 ) -> Response:
     if name == artifacts.EXPORT_ARCHIVE:
-        pieces = artifacts.stream_export(here.store, here.settings, caller, job_id)
+        pieces = artifacts.stream_export(context.store, context.settings, caller, job_id)
         return StreamingResponse(
             pieces, media_type=media_type_of(name), headers=attachment(f"job-{job_id}-{artifacts.EXPORT_ARCHIVE}")
         )
-    found = artifacts.open_artifact(here.store, here.settings, caller, job_id, name)
+    found = artifacts.open_artifact(context.store, context.settings, caller, job_id, name)
     kind = media_type_of(name)
     return file_response(request, found.file, found.bytes, kind, {} if kind.startswith("image/") else attachment(name))

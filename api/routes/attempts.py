@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 
-from api.dependencies import AttemptNumber, Caller, Here, JobId
+from api.dependencies import AttemptNumber, Caller, Context, JobId
 from api.http.problems import documented
 from api.schemas.attempts import Attempt, Attempts, Diff, Metrics
 from api.schemas.base import LARGEST_ID
@@ -15,26 +15,26 @@ router = APIRouter(prefix="/jobs/{job_id}", tags=["attempts"], responses=documen
 
 
 @router.get("/attempts", response_model=Attempts)
-def list_attempts(job_id: JobId, here: Here, caller: Caller) -> Any:
-    return {"items": queries.list_attempts(here.store, caller, job_id)}
+def list_attempts(job_id: JobId, context: Context, caller: Caller) -> Any:
+    return {"items": queries.list_attempts(context.store, caller, job_id)}
 
 
 @router.get("/attempts/{number}", response_model=Attempt)
-def show_attempt(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller) -> Any:
-    return queries.show_attempt(here.store, caller, job_id, number)
+def show_attempt(job_id: JobId, number: AttemptNumber, context: Context, caller: Caller) -> Any:
+    return queries.show_attempt(context.store, caller, job_id, number)
 
 
 @router.get("/attempts/{number}/config", response_class=PlainTextResponse)
-def show_config(job_id: JobId, number: AttemptNumber, here: Here, caller: Caller) -> PlainTextResponse:
+def show_config(job_id: JobId, number: AttemptNumber, context: Context, caller: Caller) -> PlainTextResponse:
     """The pipeline.config as run."""
-    return PlainTextResponse(queries.attempt_config(here.store, caller, job_id, number))
+    return PlainTextResponse(queries.attempt_config(context.store, caller, job_id, number))
 
 
 @router.get("/attempts/{number}/diff", response_model=Diff)
 def show_diff(
     job_id: JobId,
     number: AttemptNumber,
-    here: Here,
+    context: Context,
     caller: Caller,
     against: Annotated[
         Literal["previous", "submitted"],
@@ -43,14 +43,14 @@ def show_diff(
 ) -> Any:
     """The changes since the previous attempt (for the first: since the request), field by field, with reasons."""
     if against == "submitted":
-        return config_diff.show_diff_to_submitted(here.store, caller, job_id, number)
-    return config_diff.show_diff(here.store, caller, job_id, number)
+        return config_diff.show_diff_to_submitted(context.store, caller, job_id, number)
+    return config_diff.show_diff(context.store, caller, job_id, number)
 
 
 @router.get("/metrics", response_model=Metrics)
 def show_metrics(
     job_id: JobId,
-    here: Here,
+    context: Context,
     caller: Caller,
     names: Annotated[list[str] | None, Query(max_length=50, description="repeat it for several; default: all")] = None,
     max_points: Annotated[int, Query(ge=1, le=5000, description="of each series")] = 500,
@@ -58,4 +58,4 @@ def show_metrics(
     to_step: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="only up to this step")] = None,
 ) -> Any:
     """Series over steps. A long one is thinned: each range of steps keeps its lowest, highest and mean value."""
-    return queries.show_metrics(here.store, caller, job_id, names or [], max_points, from_step, to_step)
+    return queries.show_metrics(context.store, caller, job_id, names or [], max_points, from_step, to_step)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from api.dependencies import Caller, Here
+from api.dependencies import Caller, Context
 from api.http import cursors
 from api.schemas import patterns
 from api.schemas.audit import Audit
@@ -15,7 +15,7 @@ router = APIRouter(tags=["audit"])
 
 @router.get("/audit", response_model=Audit)
 def read_audit(
-    here: Here,
+    context: Context,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
@@ -26,5 +26,5 @@ def read_audit(
     ] = None,
 ) -> Any:
     """Who did what, newest first; for admins."""
-    page = directory.audit_page(here.store, caller, limit, cursors.read(cursor), user, kind)
+    page = directory.audit_page(context.store, caller, limit, cursors.read(cursor), user, kind)
     return {"items": page.items, "next": cursors.write(page.before)}

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from api.dependencies import Caller, Here, IdempotencyKey
+from api.dependencies import Caller, Context, IdempotencyKey
 from api.http.created import created
 from api.http.problems import documented
 from api.schemas.checkpoints import Checkpoint, Checkpoints
@@ -17,9 +17,9 @@ router = APIRouter(tags=["checkpoints"])
 
 
 @router.get("/checkpoints", response_model=Checkpoints)
-def list_checkpoints(here: Here, caller: Caller) -> Any:
+def list_checkpoints(context: Context, caller: Caller) -> Any:
     """The checkpoints that training can start from."""
-    return {"items": listing.list_checkpoints(here.settings)}
+    return {"items": listing.list_checkpoints(context.settings)}
 
 
 @router.post("/checkpoints", response_model=Checkpoint, **UPLOAD)
@@ -27,7 +27,7 @@ async def add_checkpoint(
     name: NewName,
     request: Request,
     response: Response,
-    here: Here,
+    context: Context,
     caller: Caller,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
@@ -37,10 +37,12 @@ async def add_checkpoint(
     def add(desk: Desk, upload: Upload) -> Done:
         return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
 
-    done = await receive_upload(request, here, caller, add)
+    done = await receive_upload(request, context, caller, add)
     return created(done, response)
 
 
 @router.get("/checkpoints/{name}", response_model=Checkpoint, responses=documented(404))
-def show_checkpoint(name: Annotated[str, Path(max_length=64, examples=["coco17"])], here: Here, caller: Caller) -> Any:
-    return listing.show_checkpoint(here.settings, name)
+def show_checkpoint(
+    name: Annotated[str, Path(max_length=64, examples=["coco17"])], context: Context, caller: Caller
+) -> Any:
+    return listing.show_checkpoint(context.settings, name)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from api.dependencies import Caller, Here, IdempotencyKey
+from api.dependencies import Caller, Context, IdempotencyKey
 from api.http.created import created
 from api.http.problems import documented
 from api.schemas.datasets import Dataset, Datasets
@@ -17,8 +17,8 @@ router = APIRouter(tags=["datasets"])
 
 
 @router.get("/datasets", response_model=Datasets)
-def list_datasets(here: Here, caller: Caller) -> Any:
-    return {"items": listing.list_datasets(here.settings)}
+def list_datasets(context: Context, caller: Caller) -> Any:
+    return {"items": listing.list_datasets(context.settings)}
 
 
 @router.post("/datasets", response_model=Dataset, **UPLOAD)
@@ -26,7 +26,7 @@ async def add_dataset(
     name: NewName,
     request: Request,
     response: Response,
-    here: Here,
+    context: Context,
     caller: Caller,
     validation_share: Annotated[float | None, Query(gt=0, lt=1, description="of the training images")] = None,
     idempotency_key: IdempotencyKey = None,
@@ -40,10 +40,12 @@ async def add_dataset(
     def add(desk: Desk, upload: Upload) -> Done:
         return uploads.add_dataset(desk, caller, name, upload, validation_share, idempotency_key)
 
-    done = await receive_upload(request, here, caller, add)
+    done = await receive_upload(request, context, caller, add)
     return created(done, response)
 
 
 @router.get("/datasets/{name}", response_model=Dataset, responses=documented(404))
-def show_dataset(name: Annotated[str, Path(max_length=64, examples=["shapes"])], here: Here, caller: Caller) -> Any:
-    return listing.show_dataset(here.settings, name)
+def show_dataset(
+    name: Annotated[str, Path(max_length=64, examples=["shapes"])], context: Context, caller: Caller
+) -> Any:
+    return listing.show_dataset(context.settings, name)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
-from api.dependencies import Caller, Here
+from api.dependencies import Caller, Context
 from api.http.problems import documented
 from api.schemas import patterns
 from api.schemas.devices import DeviceHistory, Devices
@@ -14,20 +14,20 @@ router = APIRouter(tags=["devices"])
 
 
 @router.get("/devices", response_model=Devices)
-def list_devices(here: Here, caller: Caller) -> Any:
+def list_devices(context: Context, caller: Caller) -> Any:
     """GPUs and CPU slots, as their hosts saw them last."""
-    return {"items": listing.list_devices(here.store, caller)}
+    return {"items": listing.list_devices(context.store, caller)}
 
 
 @router.get("/devices/{host}/{key}/history", response_model=DeviceHistory, responses=documented(404))
 def show_history(
     host: Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=["box"])],
     key: Annotated[str, Path(max_length=32, pattern=patterns.NO_NUL, examples=["gpu-0"])],
-    here: Here,
+    context: Context,
     caller: Caller,
     hours: Annotated[int, Query(ge=1, le=history.KEPT_HOURS)] = 6,
     max_points: Annotated[int, Query(ge=10, le=5000)] = 500,
 ) -> Any:
     """The use of a device in the last hours; its id is `host/key`. One day is kept: a sample every 20 seconds,
     and the peak of each attempt at its end."""
-    return history.show(here.store, caller, f"{host}/{key}", hours, max_points)
+    return history.show(context.store, caller, f"{host}/{key}", hours, max_points)

@@ -1,4 +1,4 @@
-"""What happens, as it happens, for EventSource and for curl."""
+"""Event streams, for EventSource and curl."""
 
 import asyncio
 import random
@@ -11,10 +11,10 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.concurrency import run_in_threadpool
 
-from api.dependencies import Caller, Here, JobId
+from api.dependencies import Caller, Context, JobId
 from api.http.problems import documented
 from api.schemas.base import LARGEST_ID
-from api.sse.hub import PAGE, Broadcaster, Subscription, Told
+from api.sse.hub import PAGE, EventHub, Message, Subscription
 from api.sse.response import EventStream
 from services.clock import utc_now
 from services.domain.jobs.states import FINAL
@@ -27,10 +27,10 @@ from services.users.principal import Principal
 router = APIRouter(tags=["events"])
 
 KEEP_ALIVE_S = 15.0
-LONGEST_S = 300.0  # then the client comes again, with the last number it has seen
-MOST_REPLAYED = 20_000  # events of all jobs; who has missed more is told to read everything anew
+MAX_STREAM_S = 300.0  # then the client reconnects with the last event id that it has seen
+MAX_REPLAYED = 20_000  # events of all jobs; a client that missed more must load everything again
 _RETRY = b"retry: 2000\n\n"
-_STILL_HERE = b": still here\n\n"
+_KEEP_ALIVE = b": keep-alive\n\n"
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events: each has a kind and JSON data, and a number if it is stored",
@@ -49,7 +49,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
         },
     }
 }
-_SEEN: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
+_NO_MORE: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
 LastEventId = Annotated[
     Annotated[int, Field(ge=0, le=LARGEST_ID)] | SkipJsonSchema[None],
     Header(description="the last event you have seen; later ones are sent"),
@@ -69,42 +69,46 @@ async def follow_all(
 
     It starts now, with `hello`, or after the last event you have seen.
     """
-    broadcaster: Broadcaster = request.app.state.broadcaster
-    member = await broadcaster.join(caller)
+    hub: EventHub = request.app.state.event_hub
+    subscription = await hub.subscribe(caller)
     after = since if last_event_id is None else last_event_id
-    return EventStream(_all(broadcaster, member, after), member.cut, lambda: broadcaster.leave(member))
+    return _stream(hub, subscription, _all_jobs(hub, subscription, after))
 
 
-async def _all(broadcaster: Broadcaster, member: Subscription, after: int | None) -> AsyncIterator[bytes]:
-    position = member.position or 0
+def _stream(hub: EventHub, subscription: Subscription, messages: AsyncIterator[bytes]) -> EventStream:
+    return EventStream(messages, subscription.aborted, lambda: hub.unsubscribe(subscription))
+
+
+async def _all_jobs(hub: EventHub, subscription: Subscription, after: int | None) -> AsyncIterator[bytes]:
+    position = subscription.position or 0
     yield _RETRY
-    if after is not None and position < after <= await broadcaster.newest():
-        member.seen = after  # another process has told him more than this one has read so far
-        yield _newest("hello", position)
-    elif after is None or after > position or position - after > MOST_REPLAYED:
+    if after is not None and position < after <= await hub.newest():
+        subscription.seen = after  # another process has sent the client more than this one has read so far
+        yield _position_message("hello", position)
+    elif after is None or after > position or position - after > MAX_REPLAYED:
         if after is not None:
-            yield _newest("reset", position, position)
-        yield _newest("hello", position, position)
+            yield _position_message("reset", position, position)
+        yield _position_message("hello", position, position)
     else:
-        # Without the number: cut off now, he must come back for what he has missed.
-        yield _newest("hello", position)
-        async for told in broadcaster.replay(member, after):
-            if text := member.text(told):
+        # Without an id: if the stream breaks now, the client must ask again for what it has missed.
+        yield _position_message("hello", position)
+        async for message in hub.replay(subscription, after):
+            if text := subscription.text(message):
                 yield text
-    async for come in _live(member):
-        if text := _text(member, come):
+    async for new in _new_messages(subscription):
+        if text := _text(subscription, new):
             yield text
 
 
-def _newest(kind: str, position: int, number: int | None = None) -> bytes:
-    return Told.of(News(kind, {"newest": position}, utc_now(), number)).text
+def _position_message(kind: str, position: int, event_id: int | None = None) -> bytes:
+    return Message.of(News(kind, {"newest": position}, utc_now(), event_id)).text
 
 
-@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **_SEEN, **documented(404, 429)})
+@router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **_NO_MORE, **documented(404, 429)})
 async def follow(
     job_id: JobId,
     request: Request,
-    here: Here,
+    context: Context,
     caller: Caller,
     last_event_id: LastEventId = None,
 ) -> Response:
@@ -112,63 +116,64 @@ async def follow(
 
     If the job has ended and you have seen every event, the answer is 204: EventSource then stops.
     """
-    broadcaster: Broadcaster = request.app.state.broadcaster
+    hub: EventHub = request.app.state.event_hub
     seen = last_event_id or 0
-    if seen and seen > await broadcaster.newest():
-        seen = 0  # of a database that is gone: none of its numbers says anything about this one's
+    if seen and seen > await hub.newest():
+        seen = 0  # the id is from a database that was replaced: it says nothing about this one
         last_event_id = None
-    page = await run_in_threadpool(queries.list_events, here.store, caller, job_id, seen, PAGE)
+    page = await run_in_threadpool(queries.list_events, context.store, caller, job_id, seen, PAGE)
     if page.is_over and not page.items and last_event_id is not None:
         return Response(status_code=204)
     if page.has_ended:
-        return EventStream(_past(here.store, caller, job_id, page))
-    member = await broadcaster.join(caller, job_id)
-    return EventStream(_job(broadcaster, member, seen), member.cut, lambda: broadcaster.leave(member))
+        return EventStream(_past_events(context.store, caller, job_id, page))
+    subscription = await hub.subscribe(caller, job_id)
+    return _stream(hub, subscription, _one_job(hub, subscription, seen))
 
 
-async def _past(store: Store, caller: Principal, job_id: int, page: EventPage) -> AsyncIterator[bytes]:
-    """All there is of a job that has ended."""
+async def _past_events(store: Store, caller: Principal, job_id: int, page: EventPage) -> AsyncIterator[bytes]:
+    """All events of a job that has ended, from `page` on."""
     yield _RETRY
     while True:
         for event in page.items:
-            yield Told.of(of_event(event, page.owner_id)).text
+            yield Message.of(of_event(event, page.owner_id)).text
         if page.is_over:
             return
         page = await run_in_threadpool(queries.list_events, store, caller, job_id, page.items[-1].id, PAGE)
 
 
-async def _job(broadcaster: Broadcaster, member: Subscription, seen: int) -> AsyncIterator[bytes]:
-    member.seen = seen
+async def _one_job(hub: EventHub, subscription: Subscription, seen: int) -> AsyncIterator[bytes]:
+    subscription.seen = seen
     yield _RETRY
-    async for told in broadcaster.replay(member, seen):
-        if text := member.text(told):
+    async for message in hub.replay(subscription, seen):
+        if text := subscription.text(message):
             yield text
-        if _is_last(told):
+        if _is_last(message):
             return
-    async for come in _live(member):
-        if text := _text(member, come):
+    async for new in _new_messages(subscription):
+        if text := _text(subscription, new):
             yield text
-        if come is not None and _is_last(come):
+        if new is not None and _is_last(new):
             return
 
 
-def _is_last(told: Told) -> bool:
-    return told.news.kind == "state" and told.news.data.get("state") in FINAL
+def _is_last(message: Message) -> bool:
+    return message.news.kind == "state" and message.news.data.get("state") in FINAL
 
 
-def _text(member: Subscription, told: Told | None) -> bytes | None:
-    return _STILL_HERE if told is None else member.text(told)
+def _text(subscription: Subscription, message: Message | None) -> bytes | None:
+    return _KEEP_ALIVE if message is None else subscription.text(message)
 
 
-async def _live(member: Subscription) -> AsyncIterator[Told | None]:
-    """What comes, until the stream has been open for long enough; None where nothing came for a while."""
-    ends = time.monotonic() + LONGEST_S * random.uniform(0.8, 1.0)  # all who came at once must not come back at once
+async def _new_messages(subscription: Subscription) -> AsyncIterator[Message | None]:
+    """Messages as they come, until the stream has been open for long enough; None after a while without any."""
+    # Random: clients that connected at the same time must not reconnect at the same time.
+    ends = time.monotonic() + MAX_STREAM_S * random.uniform(0.8, 1.0)
     while (left := ends - time.monotonic()) > 0:
         try:
-            told = await asyncio.wait_for(member.queue.get(), min(KEEP_ALIVE_S, left))
+            message = await asyncio.wait_for(subscription.queue.get(), min(KEEP_ALIVE_S, left))
         except TimeoutError:
             yield None
             continue
-        if told is None:
+        if message is None:
             return
-        yield told
+        yield message

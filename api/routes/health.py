@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from api.dependencies import Here
+from api.dependencies import Context
 from api.http.problems import documented, problem
 from api.schemas.health import Health, Ready
 from services.readiness import readiness
@@ -18,9 +18,9 @@ async def is_alive() -> Any:  # on no thread: those may all be busy
 
 
 @router.get("/readyz", response_model=Ready, responses=documented(503))
-def is_ready(request: Request, here: Here) -> Any:
+def is_ready(request: Request, context: Context) -> Any:
     """Ready: the database answers and its tables are up to date. The broker is only reported: jobs start without it."""
-    found = readiness(here.store, here.settings)
+    found = readiness(context.store, context.settings)
     if found.is_ready:
         return {"status": "ready", "broker": "answers" if found.broker else "away"}
     if not found.database:

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from api.dependencies import Caller, Here, IdempotencyKey, JobId
+from api.dependencies import Caller, Context, IdempotencyKey, JobId
 from api.http import cursors, etags
-from api.http.created import ACCEPTED, REPLAYED, created, say_replayed
+from api.http.created import ACCEPTED, REPLAYED, created, set_replayed_header
 from api.http.etags import IfMatch
 from api.http.problems import documented
 from api.schemas import patterns
@@ -22,25 +22,25 @@ _CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
 
 @router.post("/jobs", status_code=202, response_model=SubmittedJob, responses={**ACCEPTED, **documented(409, 429)})
 def submit(
-    body: SubmitBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+    body: SubmitBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Submit a job. It is checked and planned at once, and refused if it cannot work.
 
     A job that no known device can hold is refused too, unless it says `"device": {"wait": true}`.
     """
-    submitted = submission.submit(here.store, here.settings, caller, body.as_request(), idempotency_key)
+    submitted = submission.submit(context.store, context.settings, caller, body.as_request(), idempotency_key)
     return created(submitted.done, response)
 
 
 @router.post("/estimate", response_model=Estimate)
-def estimate_job(body: SubmitBody, here: Here, caller: Caller) -> Any:
+def estimate_job(body: SubmitBody, context: Context, caller: Caller) -> Any:
     """What submitting this would give: the plan, its predicted memory, and what it can fall back to. Creates no job."""
-    return estimate.estimate(here.store, here.settings, caller, body.as_request())
+    return estimate.estimate(context.store, context.settings, caller, body.as_request())
 
 
 @router.get("/jobs", response_model=Jobs)
 def list_jobs(
-    here: Here,
+    context: Context,
     caller: Caller,
     state: Annotated[list[State] | None, Query(max_length=len(State), description="repeat it for several")] = None,
     owner: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL)] = None,
@@ -50,8 +50,8 @@ def list_jobs(
 ) -> Any:
     """Newest first. New jobs do not shift the pages that you are reading."""
     page = queries.list_jobs(
-        here.store,
-        here.settings,
+        context.store,
+        context.settings,
         caller,
         limit=limit,
         before=cursors.read(cursor),
@@ -63,20 +63,20 @@ def list_jobs(
 
 
 @router.get("/jobs/{job_id}", response_model=Job, responses=documented(404))
-def show_job(job_id: JobId, response: Response, here: Here, caller: Caller) -> Any:
-    return _shown(here, caller, job_id, response)
+def show_job(job_id: JobId, response: Response, context: Context, caller: Caller) -> Any:
+    return _shown(context, caller, job_id, response)
 
 
-def _shown(here: Here, caller: Caller, job_id: int, response: Response) -> dict[str, Any]:
-    job = queries.show_job(here.store, here.settings, caller, job_id)
+def _shown(context: Context, caller: Caller, job_id: int, response: Response) -> dict[str, Any]:
+    job = queries.show_job(context.store, context.settings, caller, job_id)
     response.headers["ETag"] = etags.write(job["version"])
     return job
 
 
 @router.get("/jobs/{job_id}/request", response_model=dict[str, Any], responses=documented(404))
-def show_request(job_id: JobId, here: Here, caller: Caller) -> Any:
+def show_request(job_id: JobId, context: Context, caller: Caller) -> Any:
     """The request as it was submitted: to send again, changed or not."""
-    return queries.show_request(here.store, caller, job_id)
+    return queries.show_request(context.store, caller, job_id)
 
 
 @router.patch("/jobs/{job_id}", response_model=Job, responses=documented(404, 409, 412))
@@ -84,41 +84,41 @@ def edit_job(
     job_id: JobId,
     body: EditBody,
     response: Response,
-    here: Here,
+    context: Context,
     caller: Caller,
     if_match: IfMatch = None,
 ) -> Any:
     """Change name, notes or priority. With `If-Match`, only if the job has not changed since you read it."""
-    actions.edit(here.store, caller, job_id, body.as_request(), etags.read(if_match))
-    return _shown(here, caller, job_id, response)
+    actions.edit(context.store, caller, job_id, body.as_request(), etags.read(if_match))
+    return _shown(context, caller, job_id, response)
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=Job, responses=_CHANGES)
 def cancel_job(
-    job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+    job_id: JobId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Cancel a job: a waiting one at once, a running one as soon as it has stopped."""
-    say_replayed(actions.cancel(here.store, caller, job_id, idempotency_key), response)
-    return _shown(here, caller, job_id, response)
+    set_replayed_header(actions.cancel(context.store, caller, job_id, idempotency_key), response)
+    return _shown(context, caller, job_id, response)
 
 
 @router.post("/jobs/{job_id}/pause", response_model=Job, responses=_CHANGES)
 def pause_job(
-    job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+    job_id: JobId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Pause a job: it keeps its checkpoint and frees its device."""
-    say_replayed(actions.pause(here.store, caller, job_id, idempotency_key), response)
-    return _shown(here, caller, job_id, response)
+    set_replayed_header(actions.pause(context.store, caller, job_id, idempotency_key), response)
+    return _shown(context, caller, job_id, response)
 
 
 @router.post("/jobs/{job_id}/resume", response_model=Job, responses={**_CHANGES, **documented(429)})
 def resume_job(
-    job_id: JobId, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+    job_id: JobId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Queue a paused job again; it goes on from its checkpoint. Refused (409) where its dataset is gone, or the
     checkpoint that it starts from."""
-    say_replayed(actions.resume(here.store, here.settings, caller, job_id, idempotency_key), response)
-    return _shown(here, caller, job_id, response)
+    set_replayed_header(actions.resume(context.store, context.settings, caller, job_id, idempotency_key), response)
+    return _shown(context, caller, job_id, response)
 
 
 @router.post(
@@ -130,7 +130,7 @@ def resume_job(
 def clone_job(
     job_id: JobId,
     response: Response,
-    here: Here,
+    context: Context,
     caller: Caller,
     body: CloneBody | None = None,
     idempotency_key: IdempotencyKey = None,
@@ -140,5 +140,5 @@ def clone_job(
     A priority above 0 is copied for admins only.
     """
     changes = body.as_request() if body else {}
-    submitted = actions.clone(here.store, here.settings, caller, job_id, changes, idempotency_key)
+    submitted = actions.clone(context.store, context.settings, caller, job_id, changes, idempotency_key)
     return created(submitted.done, response)

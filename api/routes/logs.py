@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from api.dependencies import Caller, Here, JobId
+from api.dependencies import Caller, Context, JobId
 from api.http.file_response import PARTIAL, TEXT, attachment, file_response
 from api.http.problems import documented
 from api.schemas.base import LARGEST_ID
@@ -22,7 +22,7 @@ _MATCHES = 1000  # lines, if a search does not say how many
 @router.get("/logs", response_class=PlainTextResponse, responses=PARTIAL)
 def read_log(
     job_id: JobId,
-    here: Here,
+    context: Context,
     caller: Caller,
     request: Request,
     attempt: Attempt = None,
@@ -37,10 +37,10 @@ def read_log(
     `Downshift-Cut: true`: the log is too long, and its beginning was not searched.
     """
     if q is not None:
-        return _excerpt(read.search_log(here.store, here.settings, caller, job_id, attempt, q, tail or _MATCHES))
+        return _excerpt(read.search_log(context.store, context.settings, caller, job_id, attempt, q, tail or _MATCHES))
     if tail is not None:
-        return _excerpt(read.tail_log(here.store, here.settings, caller, job_id, attempt, tail))
-    number, file = read.open_log(here.store, here.settings, caller, job_id, attempt)
+        return _excerpt(read.tail_log(context.store, context.settings, caller, job_id, attempt, tail))
+    number, file = read.open_log(context.store, context.settings, caller, job_id, attempt)
     if file is None:
         return _excerpt(Excerpt(number, "", False))
     size = file.seek(0, 2)
@@ -57,7 +57,7 @@ def read_log(
 @router.get("/logs/lines", response_model=LogLines)
 def read_log_lines(
     job_id: JobId,
-    here: Here,
+    context: Context,
     caller: Caller,
     attempt: Attempt = None,
     first: Annotated[
@@ -67,13 +67,13 @@ def read_log_lines(
     noise: Annotated[bool, Query(description="name the blocks of TensorFlow's routine messages too")] = False,
 ) -> Any:
     """Lines of a log by their numbers. Each is shown up to 10,000 bytes; very many long ones are cut off together."""
-    return read.read_lines(here.store, here.settings, caller, job_id, attempt, first, lines, noise=noise)
+    return read.read_lines(context.store, context.settings, caller, job_id, attempt, first, lines, noise=noise)
 
 
 @router.get("/logs/search", response_model=LogMatches)
 def search_log(
     job_id: JobId,
-    here: Here,
+    context: Context,
     caller: Caller,
     q: Annotated[str, Query(min_length=1, max_length=200, description="a text; case does not matter")],
     attempt: Attempt = None,
@@ -85,13 +85,13 @@ def search_log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Any:
     """Lines that contain a text, with their numbers, in log order. Without `after` and `before`: the last ones."""
-    return read.find_lines(here.store, here.settings, caller, job_id, attempt, q, after, before, limit)
+    return read.find_lines(context.store, context.settings, caller, job_id, attempt, q, after, before, limit)
 
 
 @router.get("/logs/error", response_model=LogTrouble)
-def show_trouble(job_id: JobId, here: Here, caller: Caller, attempt: Attempt = None) -> Any:
+def show_trouble(job_id: JobId, context: Context, caller: Caller, attempt: Attempt = None) -> Any:
     """The lines that tell why the attempt ended."""
-    return read.find_trouble(here.store, here.settings, caller, job_id, attempt)
+    return read.find_trouble(context.store, context.settings, caller, job_id, attempt)
 
 
 def _excerpt(excerpt: Excerpt) -> PlainTextResponse:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from api.dependencies import Caller, Here
+from api.dependencies import Caller, Context
 from api.http.prometheus_text import MEDIA_TYPE, Family, write
-from api.middleware.request_counts import Traffic
-from api.sse.hub import Broadcaster
+from api.middleware.request_counts import RequestCounts
+from api.sse.hub import EventHub
 from services import service_stats
 from services.service_stats import Figures
 
@@ -18,17 +18,21 @@ _QUANTILES = (0.05, 0.5, 0.95)
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(request: Request, here: Here, caller: Caller) -> Response:
+def metrics(request: Request, context: Context, caller: Caller) -> Response:
     """Jobs, attempts, devices, predictions and requests, in Prometheus' text format."""
-    broadcaster: Broadcaster = request.app.state.broadcaster
-    traffic: Traffic = request.app.state.traffic
-    families = [*_families(service_stats.read(here.store, here.ended)), _streams(broadcaster), *traffic.families()]
+    event_hub: EventHub = request.app.state.event_hub
+    request_counts: RequestCounts = request.app.state.request_counts
+    families = [
+        *_families(service_stats.read(context.store, context.ended)),
+        _streams(event_hub),
+        *request_counts.families(),
+    ]
     return Response(write(families), media_type=MEDIA_TYPE)
 
 
-def _streams(broadcaster: Broadcaster) -> Family:
+def _streams(event_hub: EventHub) -> Family:
     return Family.of(
-        "downshift_event_streams", "gauge", "Event streams open in this process.", [({}, broadcaster.streams)]
+        "downshift_event_streams", "gauge", "Event streams open in this process.", [({}, event_hub.open_streams)]
     )
 
 

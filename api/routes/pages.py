@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from api.dashboard import pages, static_files
-from api.dependencies import Caller, Here, JobId
+from api.dependencies import Caller, Context, JobId
 from services.errors import NotFound
 from services.jobs import queries
 
@@ -32,9 +32,9 @@ _serve("/settings", "settings.html")
 
 
 @router.get("/jobs/{job_id:int}")
-def job(job_id: JobId, here: Here, caller: Caller) -> HTMLResponse:
+def job(job_id: JobId, context: Context, caller: Caller) -> HTMLResponse:
     """Raises NotFound for a job that the caller may not see."""
-    queries.show_job(here.store, here.settings, caller, job_id)
+    queries.show_job(context.store, context.settings, caller, job_id)
     return pages.render("job.html", "/jobs/", charts=True, job_id=job_id)
 
 

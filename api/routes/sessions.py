@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from api.dependencies import Caller, Here, address_of, browser_of
+from api.dependencies import Caller, Context, address_of, browser_of
 from api.http import cookies
 from api.http.problems import documented
 from api.schemas.sessions import LoginBody, WhoAmI
@@ -17,47 +17,47 @@ router = APIRouter(tags=["sessions"])
 
 
 @router.post("/session", status_code=204, response_class=Response, responses=documented(429))
-def log_in(body: LoginBody, request: Request, here: Here) -> Response:
+def log_in(body: LoginBody, request: Request, context: Context) -> Response:
     """Log in with a name and a password, or with a token. The answer sets a session cookie.
 
     Requests with the cookie that change something also need the header `X-CSRF-Token`: `csrf` of `GET /v1/whoami`.
     """
-    here.logins.take(address_of(request), body.user)
+    context.login_limits.take(address_of(request), body.user)
     browser = browser_of(request)
     if body.token:
-        begun = sessions.log_in_with_token(here.store, body.token, browser)
+        begun = sessions.log_in_with_token(context.store, body.token, browser)
     else:
-        begun = sessions.log_in(here.store, body.user, body.password, browser)
-    here.logins.succeeded(address_of(request), begun.principal.name)
-    _end_the_one_before(request, here)
+        begun = sessions.log_in(context.store, body.user, body.password, browser)
+    context.login_limits.succeeded(address_of(request), begun.principal.name)
+    _end_previous_session(request, context)
     response = Response(status_code=204)
-    cookies.write(response, request, here.settings, begun.secret)
+    cookies.write(response, request, context.settings, begun.secret)
     return response
 
 
-def _end_the_one_before(request: Request, here: Here) -> None:
+def _end_previous_session(request: Request, context: Context) -> None:
     before = cookies.read(request.headers)
     if before is not None:
         with contextlib.suppress(Unauthenticated):  # it was over
-            sessions.log_out(here.store, sessions.authenticate(here.store, before))
+            sessions.log_out(context.store, sessions.authenticate(context.store, before))
 
 
 @router.delete("/session", status_code=204, response_class=Response)
-def log_out(request: Request, here: Here, caller: Caller) -> Response:
+def log_out(request: Request, context: Context, caller: Caller) -> Response:
     """Log out: the session ends and its cookie is removed. With a token nothing happens."""
-    sessions.log_out(here.store, caller)
+    sessions.log_out(context.store, caller)
     response = Response(status_code=204)
-    cookies.clear(response, request, here.settings)
+    cookies.clear(response, request, context.settings)
     return response
 
 
 @router.get("/whoami", response_model=WhoAmI)
-def who_am_i(here: Here, caller: Caller) -> Any:
+def who_am_i(context: Context, caller: Caller) -> Any:
     return {
         "user": caller.name,
         "role": caller.role,
         "scopes": [scope for scope in Scope if scope in caller.scopes],
         "token_id": caller.token_id,
         "csrf": caller.csrf,
-        **directory.use_of(here.store, here.settings, caller),
+        **directory.use_of(context.store, context.settings, caller),
     }

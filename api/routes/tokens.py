@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from api.dependencies import Caller, Here, IdempotencyKey
+from api.dependencies import Caller, Context, IdempotencyKey
 from api.http.created import CREATED, created
 from api.http.problems import documented
 from api.schemas.base import LARGEST_ID
@@ -18,18 +18,18 @@ TokenId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
 @router.get("/tokens", response_model=Tokens)
-def list_tokens(here: Here, caller: Caller) -> Any:
+def list_tokens(context: Context, caller: Caller) -> Any:
     """Your own tokens; for admins, all tokens."""
-    return {"items": tokens.every(here.store, caller)}
+    return {"items": tokens.every(context.store, caller)}
 
 
 @router.post("/tokens", status_code=201, response_model=NewToken, responses={**CREATED, **documented(409)})
 def create_token(
-    body: TokenBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+    body: TokenBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Create a token. It cannot have more rights or expire later than the one used here. It is shown only this once."""
     made = tokens.create(
-        here.store,
+        context.store,
         caller,
         body.name,
         [Scope(scope) for scope in body.scopes],
@@ -41,12 +41,12 @@ def create_token(
 
 
 @router.get("/tokens/{token_id}", response_model=Token, responses=documented(404))
-def show_token(token_id: TokenId, here: Here, caller: Caller) -> Any:
+def show_token(token_id: TokenId, context: Context, caller: Caller) -> Any:
     """One token, without its secret, which is never shown again."""
-    return tokens.show(here.store, caller, token_id)
+    return tokens.show(context.store, caller, token_id)
 
 
 @router.delete("/tokens/{token_id}", status_code=204, responses=documented(404))
-def revoke_token(token_id: TokenId, here: Here, caller: Caller) -> None:
+def revoke_token(token_id: TokenId, context: Context, caller: Caller) -> None:
     """Revoke a token. Revoking it again changes nothing."""
-    tokens.revoke(here.store, caller, token_id)
+    tokens.revoke(context.store, caller, token_id)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from api.dependencies import Caller, Here, IdempotencyKey, browser_of
+from api.dependencies import Caller, Context, IdempotencyKey, browser_of
 from api.http import etags
 from api.http.created import CREATED, created
 from api.http.etags import IfMatch
@@ -20,50 +20,50 @@ UserName = Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=
 
 
 @router.get("/users", response_model=Users)
-def list_users(here: Here, caller: Caller) -> Any:
+def list_users(context: Context, caller: Caller) -> Any:
     """All accounts, by name; for admins."""
-    return {"items": directory.every(here.store, here.settings, caller)}
+    return {"items": directory.every(context.store, context.settings, caller)}
 
 
 @router.post("/users", status_code=201, response_model=User, responses={**CREATED, **documented(409)})
 def create_user(
-    body: UserBody, response: Response, here: Here, caller: Caller, idempotency_key: IdempotencyKey = None
+    body: UserBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Create an account; for admins. Without a password its owner can only use a token."""
     limits = Limits(**body.limits.as_request()) if body.limits else Limits()
     made = directory.create(
-        here.store, here.settings, caller, body.name, Role(body.role), body.password, limits, idempotency_key
+        context.store, context.settings, caller, body.name, Role(body.role), body.password, limits, idempotency_key
     )
     response.headers["ETag"] = etags.write(made.body["version"])
     return created(made, response)
 
 
 @router.get("/users/{name}", response_model=User, responses=documented(404))
-def show_user(name: UserName, response: Response, here: Here, caller: Caller) -> Any:
-    return _shown(here, caller, name, response)
+def show_user(name: UserName, response: Response, context: Context, caller: Caller) -> Any:
+    return _shown(context, caller, name, response)
 
 
 @router.patch("/users/{name}", response_model=User, responses=documented(404, 409, 412))
 def change_user(
-    name: UserName, body: UserChangeBody, response: Response, here: Here, caller: Caller, if_match: IfMatch = None
+    name: UserName, body: UserChangeBody, response: Response, context: Context, caller: Caller, if_match: IfMatch = None
 ) -> Any:
     """Change role, password or limits, or disable or enable an account; for admins.
 
     A new password ends all sessions of the user, and so does disabling. Tokens of a disabled user are not valid.
     """
-    directory.change(here.store, caller, name, body.as_request(), etags.read(if_match))
-    return _shown(here, caller, name, response)
+    directory.change(context.store, caller, name, body.as_request(), etags.read(if_match))
+    return _shown(context, caller, name, response)
 
 
-def _shown(here: Here, caller: Caller, name: str, response: Response) -> dict[str, Any]:
-    user = directory.show(here.store, here.settings, caller, name)
+def _shown(context: Context, caller: Caller, name: str, response: Response) -> dict[str, Any]:
+    user = directory.show(context.store, context.settings, caller, name)
     response.headers["ETag"] = etags.write(user["version"])
     return user
 
 
 @router.put("/users/me/password", status_code=204, response_class=Response, responses=documented(409, 429))
-def change_own_password(body: OwnPasswordBody, request: Request, here: Here, caller: Caller) -> Response:
+def change_own_password(body: OwnPasswordBody, request: Request, context: Context, caller: Caller) -> Response:
     """Change your own password. Your other sessions end; your tokens stay valid."""
-    here.password_tries.take(caller.user_id, "tries")
-    directory.change_own_password(here.store, caller, body.password, body.current, browser_of(request))
+    context.password_limit.take(caller.user_id, "tries")
+    directory.change_own_password(context.store, caller, body.password, body.current, browser_of(request))
     return Response(status_code=204)

@@ -1,8 +1,8 @@
-"""Events for all who listen: one task asks the database, and hands what it finds to every stream.
+"""Distribute events to all open streams: one task polls the database for all of them.
 
-It runs while there is somebody to tell. A stream that joins gets everything after the `position` it joined at; what
-came before that, `replay` reads. A listener that does not keep up is cut off: he comes back with the last number he
-has seen, and misses nothing. Who would not be let in any more hears nothing more within seconds.
+The task runs while there is at least one subscription. A subscription gets everything after the `position` at which it
+began; `replay` reads what came before. A client that does not keep up is disconnected: it comes back with the last
+event id that it has seen, and misses nothing. A caller who loses access gets no more events within seconds.
 """
 
 import asyncio
@@ -25,37 +25,37 @@ from services.store.engine import Store
 from services.users import recheck
 from services.users.principal import Principal
 
-__all__ = ["PAGE", "Broadcaster", "Subscription", "Told"]
+__all__ = ["PAGE", "EventHub", "Message", "Subscription"]
 
-LOOK_EVERY_S = 0.5
+POLL_EVERY_S = 0.5
 LIVE_EVERY_S = 1.0  # progress and devices
-ADMIT_EVERY_S = 2.0  # who may stay
-AWAY_S = 2.0  # between two tries while the database does not answer
-MOST_WAITING = 2000  # messages for one listener
-_REMEMBERED = 2000  # events, for those who come back
+RECHECK_EVERY_S = 2.0  # whether callers still have access
+RETRY_S = 2.0  # while the database does not answer
+MAX_QUEUED = 2000  # messages of one subscription
+_MAX_RECENT = 2000  # events in memory, for clients that reconnect
 PAGE = 500
-_SHARE = 4  # one user has at most the fourth part of all streams: nobody keeps the others out
+_USER_SHARE = 4  # one user has at most a fourth of all streams, so that nobody can take them all
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is sent, made once for all."""
+class Message:
+    """An event, encoded once for all streams; `masked` for callers who may not see the job, None: nothing."""
 
     news: News
     text: bytes
     masked: bytes | None
 
     @classmethod
-    def of(cls, news: News) -> "Told":
-        masked = None if news.masked is None else _written(news, news.masked)
-        return cls(news, _written(news, news.data), masked)
+    def of(cls, news: News) -> "Message":
+        masked = None if news.masked is None else _encode(news, news.masked)
+        return cls(news, _encode(news, news.data), masked)
 
 
-def _written(news: News, data: object) -> bytes:
-    """As EventSource reads it. Without a number, the listener's Last-Event-ID stays as it is."""
+def _encode(news: News, data: object) -> bytes:
+    """As EventSource reads it. Without an id, the client keeps its Last-Event-ID."""
     fields = {
         "id": news.id,
         "job": news.job_id,
@@ -69,166 +69,167 @@ def _written(news: News, data: object) -> bytes:
 
 
 class Subscription:
-    """What one listener is to be sent, in order. None in `queue` is the end; `cut`: it is over in mid-sentence."""
+    """The messages of one stream, in order. None in `queue` ends the stream; `aborted` ends it at once."""
 
     def __init__(self, principal: Principal, job_id: int | None) -> None:
         self.principal = principal
         self.job_id = job_id
-        self.queue: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING)
-        self.cut = asyncio.Event()
-        self.position: int | None = None  # not before it has joined
-        self.seen = 0  # what has a number up to this one is not for him any more
-        self._is_over = False
+        self.queue: asyncio.Queue[Message | None] = asyncio.Queue(MAX_QUEUED)
+        self.aborted = asyncio.Event()
+        self.position: int | None = None  # None until the hub has started
+        self.seen = 0  # the client has the events up to this id
+        self._has_ended = False
 
-    def text(self, told: Told) -> bytes | None:
-        """As this listener may see it; None where it is not for him."""
-        news = told.news
-        if self._is_over:
+    def text(self, message: Message) -> bytes | None:
+        """The part of the message that this caller may see; None: nothing."""
+        news = message.news
+        if self._has_ended:
             return None
         if (self.job_id is not None and news.job_id != self.job_id) or (news.id is not None and news.id <= self.seen):
             return None
         if news.owner_id is None or self.principal.sees(news.owner_id):
-            return told.text
-        return told.masked
+            return message.text
+        return message.masked
 
-    def put(self, told: Told | None) -> None:
+    def put(self, message: Message | None) -> None:
         try:
-            self.queue.put_nowait(told)
+            self.queue.put_nowait(message)
         except asyncio.QueueFull:
-            self.cut.set()
+            self.aborted.set()
 
     def end(self) -> None:
-        """Nothing more is for him, nor what waits already."""
-        self._is_over = True
+        """Drop queued messages and end the stream."""
+        self._has_ended = True
         while not self.queue.empty():
             self.queue.get_nowait()
         self.put(None)
 
 
-class Broadcaster:
-    """For one event loop. `close` ends every stream at once, and lets nobody in any more."""
+class EventHub:
+    """For one event loop. `close` ends every stream and refuses new ones."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._members: set[Subscription] = set()
+        self._subscriptions: set[Subscription] = set()
         self._task: asyncio.Task[None] | None = None
         self._started = asyncio.Event()
-        self._current: tuple[Told, ...] = ()
-        self._recent: deque[Told] = deque(maxlen=_REMEMBERED)
-        self._forgotten = 0  # the newest number that is not in _recent any more
+        self._current: tuple[Message, ...] = ()
+        self._recent: deque[Message] = deque(maxlen=_MAX_RECENT)
+        self._dropped_up_to = 0  # the newest event id that is not in _recent any more
         self._position = 0
         self._is_closed = False
 
-    async def join(self, principal: Principal, job_id: int | None = None) -> Subscription:
-        """Whoever joins leaves. Raises TooMany, and Busy while the service stops."""
+    async def subscribe(self, principal: Principal, job_id: int | None = None) -> Subscription:
+        """The caller must `unsubscribe`. Raises TooMany, and Busy while the service stops."""
         if self._is_closed:
             raise Busy("the service is being stopped; connect again", 10)
-        if len(self._members) >= self._settings.max_streams:
-            raise TooMany(f"{len(self._members)} event streams are open, which is the limit; try again later")
-        own = sum(member.principal.user_id == principal.user_id for member in self._members)
-        if own >= max(1, self._settings.max_streams // _SHARE):
+        if len(self._subscriptions) >= self._settings.max_streams:
+            raise TooMany(f"{len(self._subscriptions)} event streams are open, which is the limit; try again later")
+        own = sum(other.principal.user_id == principal.user_id for other in self._subscriptions)
+        if own >= max(1, self._settings.max_streams // _USER_SHARE):
             raise TooMany(f"you already have {own} of {own} event streams open: close one first")
-        member = Subscription(principal, job_id)
-        self._members.add(member)
+        subscription = Subscription(principal, job_id)
+        self._subscriptions.add(subscription)
         if self._task is None:
             self._started = asyncio.Event()
             self._task = asyncio.create_task(self._run())
         try:
             await self._started.wait()
         except BaseException:
-            self.leave(member)
+            self.unsubscribe(subscription)
             raise
-        member.position = self._position
-        for told in self._current:
-            if member.text(told) is not None:
-                member.put(told)
-        return member
+        subscription.position = self._position
+        for message in self._current:
+            if subscription.text(message) is not None:
+                subscription.put(message)
+        return subscription
 
-    def leave(self, member: Subscription) -> None:
-        self._members.discard(member)
-        if not self._members and self._task is not None:
+    def unsubscribe(self, subscription: Subscription) -> None:
+        self._subscriptions.discard(subscription)
+        if not self._subscriptions and self._task is not None:
             self._task.cancel()
             self._task = None
 
     def close(self) -> None:
         self._is_closed = True
-        for member in self._members:
-            member.put(None)
+        for subscription in self._subscriptions:
+            subscription.put(None)
 
     @property
-    def streams(self) -> int:
-        return len(self._members)
+    def open_streams(self) -> int:
+        return len(self._subscriptions)
 
     async def newest(self) -> int:
-        """The newest number in the database; another process may have told it before this one."""
+        """The newest event id in the database. It may be above this hub's position: another process may be ahead."""
         return await run_in_threadpool(newest, self._store)
 
-    async def replay(self, member: Subscription, since: int) -> AsyncIterator[Told]:
-        """What this listener has missed: after `since`, and up to the position that he joined at."""
-        assert member.position is not None
-        if since >= self._forgotten:
-            missed = [told for told in self._recent if since < (told.news.id or 0) <= member.position]
-            for told in missed:
-                if member.job_id in (None, told.news.job_id):
-                    yield told
+    async def replay(self, subscription: Subscription, since: int) -> AsyncIterator[Message]:
+        """The messages that the client missed: after `since`, up to the position at which it subscribed."""
+        assert subscription.position is not None
+        if since >= self._dropped_up_to:
+            missed = [message for message in self._recent if since < (message.news.id or 0) <= subscription.position]
+            for message in missed:
+                if subscription.job_id in (None, message.news.job_id):
+                    yield message
             return
-        while since < member.position:
-            page = await run_in_threadpool(self._page, member, since)
-            for told in page:
-                yield told
+        while since < subscription.position:
+            page = await run_in_threadpool(self._page, subscription, since)
+            for message in page:
+                yield message
             if len(page) < PAGE:
                 return
             since = page[-1].news.id or 0
 
-    def _page(self, member: Subscription, since: int) -> list[Told]:
-        if member.job_id is None:
-            return [Told.of(one) for one in after(self._store, since, PAGE, member.position)]
-        page = queries.list_events(self._store, member.principal, member.job_id, since, PAGE, member.position)
-        return [Told.of(of_event(event, page.owner_id)) for event in page.items]
+    def _page(self, subscription: Subscription, since: int) -> list[Message]:
+        job_id, until = subscription.job_id, subscription.position
+        if job_id is None:
+            return [Message.of(news) for news in after(self._store, since, PAGE, until)]
+        page = queries.list_events(self._store, subscription.principal, job_id, since, PAGE, until)
+        return [Message.of(of_event(event, page.owner_id)) for event in page.items]
 
     async def _run(self) -> None:
         watch = Watch(self._store, self._settings, LIVE_EVERY_S)
-        self._position = self._forgotten = await self._patiently(watch.start)
+        self._position = self._dropped_up_to = await self._retry(watch.start)
         self._recent.clear()
         self._current = ()
         self._started.set()
-        admitted = time.monotonic()
+        checked_at = time.monotonic()
         while True:
-            if time.monotonic() >= admitted + ADMIT_EVERY_S:
-                await self._end_streams_of_the_dismissed()
-                admitted = time.monotonic()
-            found = await self._patiently(watch.look)
-            self._current = tuple(map(Told.of, watch.current))
+            if time.monotonic() >= checked_at + RECHECK_EVERY_S:
+                await self._end_streams_without_access()
+                checked_at = time.monotonic()
+            found = await self._retry(watch.look)
+            self._current = tuple(map(Message.of, watch.current))
             for news in found:
-                self._tell(Told.of(news))
+                self._publish(Message.of(news))
             if not any(news.id is not None for news in found):
-                await asyncio.sleep(LOOK_EVERY_S)
+                await asyncio.sleep(POLL_EVERY_S)
 
-    async def _end_streams_of_the_dismissed(self) -> None:
-        """One query, whoever and however many they are."""
-        members = tuple(self._members)
-        asked = frozenset(member.principal for member in members)
-        admitted = await self._patiently(lambda: recheck.still_in(self._store, asked))
-        for member in members:
-            if member.principal not in admitted:
-                member.end()
+    async def _end_streams_without_access(self) -> None:
+        """Re-check all callers in one query, however many there are."""
+        subscriptions = tuple(self._subscriptions)
+        principals = frozenset(subscription.principal for subscription in subscriptions)
+        admitted = await self._retry(lambda: recheck.still_in(self._store, principals))
+        for subscription in subscriptions:
+            if subscription.principal not in admitted:
+                subscription.end()
 
-    async def _patiently(self, ask: Callable[[], T]) -> T:
-        """Its answer, whenever the database gives one: listeners stay, and are told later."""
+    async def _retry(self, query: Callable[[], T]) -> T:
+        """Repeat `query` until the database answers: streams stay open, and get their events later."""
         while True:
             try:
-                return await run_in_threadpool(ask)
+                return await run_in_threadpool(query)
             except Exception as error:
                 _log.warning("events cannot be read at the moment: %s", error)
-            await asyncio.sleep(AWAY_S)
+            await asyncio.sleep(RETRY_S)
 
-    def _tell(self, told: Told) -> None:
-        if told.news.id is not None:
+    def _publish(self, message: Message) -> None:
+        if message.news.id is not None:
             if len(self._recent) == self._recent.maxlen:
-                self._forgotten = self._recent[0].news.id or 0
-            self._recent.append(told)
-            self._position = told.news.id
-        for member in self._members:
-            if member.position is not None and member.text(told) is not None:
-                member.put(told)
+                self._dropped_up_to = self._recent[0].news.id or 0
+            self._recent.append(message)
+            self._position = message.news.id
+        for subscription in self._subscriptions:
+            if subscription.position is not None and subscription.text(message) is not None:
+                subscription.put(message)

@@ -1,4 +1,4 @@
-"""A stream of events as an answer. It ends when its events do, when its client leaves, or when it is cut off."""
+"""The response of an event stream. It ends with its messages, when the client disconnects, or when it is aborted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,32 +8,32 @@ from starlette.types import Receive, Scope, Send
 
 __all__ = ["IS_STREAM", "EventStream"]
 
-IS_STREAM = "is_stream"  # in the state of such a request: its connection is counted apart from others
+IS_STREAM = "is_stream"  # set in the request's state: these connections have a limit of their own
 
 
 class EventStream(Response):
-    """`cut` also ends it while a client that does not read lets it wait. `left` is called in the end."""
+    """`aborted` ends it even while a slow client blocks a write. `on_close` is always called at the end."""
 
     media_type = "text/event-stream"
 
     def __init__(
         self,
         messages: AsyncIterator[bytes],
-        cut: asyncio.Event | None = None,
-        left: Callable[[], None] = lambda: None,
+        aborted: asyncio.Event | None = None,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(headers={"X-Accel-Buffering": "no"})  # nginx would keep events until there are many
+        super().__init__(headers={"X-Accel-Buffering": "no"})  # otherwise nginx buffers events
         del self.headers["content-length"]
         self._messages = messages
-        self._cut = cut or asyncio.Event()
-        self._left = left
+        self._aborted = aborted or asyncio.Event()
+        self._on_close = on_close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope.setdefault("state", {})[IS_STREAM] = True
         parts = [
             asyncio.create_task(self._send_all(send)),
             asyncio.create_task(_disconnected(receive)),
-            asyncio.create_task(self._cut.wait()),
+            asyncio.create_task(self._aborted.wait()),
         ]
         try:
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
@@ -41,7 +41,7 @@ class EventStream(Response):
             for part in parts:
                 part.cancel()
             ends = await asyncio.gather(*parts, return_exceptions=True)
-            self._left()
+            self._on_close()
         if isinstance(ends[0], Exception):
             raise ends[0]
 

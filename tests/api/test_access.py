@@ -25,7 +25,7 @@ BODIES = {"PATCH": {"name": "mine now"}}
 @pytest.fixture(autouse=True)
 def _streams_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """What has happened, and then the end."""
-    monkeypatch.setattr(events, "LONGEST_S", 0.0)
+    monkeypatch.setattr(events, "MAX_STREAM_S", 0.0)
 
 
 def routes(app: FastAPI) -> Iterator[tuple[str, str, str]]:

@@ -157,14 +157,14 @@ def test_others_are_answered_while_many_clients_are_slow(service: Service, usual
 
 def test_from_many_addresses_no_more_come_in_than_there_is_room_for(behind_a_proxy: Served) -> None:
     """A trusted proxy has no limit of its own: what is left is the limit for all, without the room for streams."""
-    room = Limits.of(Settings(), DESCRIPTORS)
+    limits = Limits.of(Settings(), DESCRIPTORS)
     with contextlib.ExitStack() as stack:
         opened = []
         for number in range(MANY):
             opened.append(stack.enter_context(behind_a_proxy.connect(HALF_A_HEAD)))
             if number % 200 == 99:
                 assert behind_a_proxy.ask().status_code == 200
-        assert sum(not is_closed(connection) for connection in opened) <= room.most
+        assert sum(not is_closed(connection) for connection in opened) <= limits.max_connections
     assert "Too many open files" not in behind_a_proxy.log.read_text()
 
 
@@ -248,17 +248,17 @@ def test_behind_a_trusted_proxy_there_are_many_people(behind_a_proxy: Served) ->
 
 def test_where_few_files_can_be_opened_there_are_fewer_connections(service: Service) -> None:
     plenty = Limits.of(service.settings, 100_000)
-    assert (plenty.most, plenty.most_streams, plenty.most_of_one) == (1000, 1000, 200)
+    assert (plenty.max_connections, plenty.max_streams, plenty.max_per_network) == (1000, 1000, 200)
     few = Limits.of(service.settings, 1024)
-    assert 2 * (few.most + few.most_streams) < 1024
-    assert few.most_of_one <= few.most
+    assert 2 * (few.max_connections + few.max_streams) < 1024
+    assert few.max_per_network <= few.max_connections
 
 
 def test_descriptors_are_raised_at_the_start() -> None:
     program = (
-        "import resource; from api.connections import raise_descriptors; from services.settings import Settings; "
+        "import resource; from api.connections import raise_file_limit; from services.settings import Settings; "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 1200)); "
-        "print(raise_descriptors(Settings()), *resource.getrlimit(resource.RLIMIT_NOFILE))"
+        "print(raise_file_limit(Settings()), *resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert told.stdout.split() == ["1200", "1200", "1200"]

@@ -35,7 +35,7 @@ def busy_service(
         service_on_sqlite(home, populated_sqlite, sample, max_jobs_per_user=10_000) as service,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(events, "LONGEST_S", 0.0)  # what has happened, and then the end
+        patch.setattr(events, "MAX_STREAM_S", 0.0)  # what has happened, and then the end
         for number, state in enumerate(State):
             service.job("admin", state, attempts=number % 3, name=f"job {state}")
         service.device(leased_to=2)

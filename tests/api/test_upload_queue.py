@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.upload_queue import AT_ONCE, MOST, MOST_OF_ONE, UploadQueue
+from api.upload_queue import CONCURRENT, MAX_PENDING, MAX_PENDING_PER_USER, UploadQueue
 from services.errors import Busy, LimitReached
 
 
@@ -31,41 +31,41 @@ def test_few_are_checked_at_once_the_others_wait_and_too_many_are_refused(queue:
         return threading.current_thread().name
 
     async def scene() -> list[str]:
-        tasks = [asyncio.create_task(queue.run(number, work)) for number in range(MOST)]
+        tasks = [asyncio.create_task(queue.run(number, work)) for number in range(MAX_PENDING)]
         await asyncio.sleep(0)
         with pytest.raises(Busy):
-            await queue.run(MOST, work)
+            await queue.run(MAX_PENDING, work)
         with pytest.raises(Busy):
-            queue.require_place(MOST)
+            queue.require_capacity(MAX_PENDING)
         await asyncio.to_thread(lambda: "others are answered meanwhile")
         go.set()
         return await asyncio.gather(*tasks)
 
     threads = asyncio.run(scene())
-    assert most_running == AT_ONCE
+    assert most_running == CONCURRENT
     assert all(name.startswith("upload-check") for name in threads)
-    queue.require_place(MOST)
+    queue.require_capacity(MAX_PENDING)
 
 
 def test_one_user_does_not_take_the_places_of_all(queue: UploadQueue) -> None:
     go = threading.Event()
 
     async def scene() -> None:
-        tasks = [asyncio.create_task(queue.run(1, lambda: go.wait(60))) for _ in range(MOST_OF_ONE)]
+        tasks = [asyncio.create_task(queue.run(1, lambda: go.wait(60))) for _ in range(MAX_PENDING_PER_USER)]
         await asyncio.sleep(0)
         with pytest.raises(LimitReached, match="of your archives"):
-            queue.require_place(1)
-        queue.require_place(2)
+            queue.require_capacity(1)
+        queue.require_capacity(2)
         go.set()
         await asyncio.gather(*tasks)
 
     asyncio.run(scene())
-    queue.require_place(1)
+    queue.require_capacity(1)
 
 
 def test_a_place_is_free_again_after_work_that_failed(queue: UploadQueue) -> None:
     async def scene() -> None:
-        for _ in range(MOST + 1):
+        for _ in range(MAX_PENDING + 1):
             with pytest.raises(ZeroDivisionError):
                 await queue.run(1, lambda: 1 // 0)
 
@@ -80,7 +80,7 @@ def test_who_waits_when_the_service_stops_is_told_to_send_it_again(queue: Upload
         go.wait(60)
 
     async def scene() -> None:
-        running = [asyncio.create_task(queue.run(1, work)) for _ in range(AT_ONCE)]
+        running = [asyncio.create_task(queue.run(1, work)) for _ in range(CONCURRENT)]
         waiting = asyncio.create_task(queue.run(2, work))
         await asyncio.to_thread(begun.wait, 60)
         queue.close()

@@ -54,7 +54,7 @@ def serving(app: FastAPI) -> Iterator[str]:
     try:
         yield address
     finally:
-        app.state.broadcaster.close()
+        app.state.event_hub.close()
         server.stop()
 
 

@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from api.http.log_format import FoldingHandler
+from api.http.log_format import DeduplicatingHandler
 
 
 class Log:
     def __init__(self) -> None:
         self.now = 0.0
         self.stream = io.StringIO()
-        self.handler = FoldingHandler(self.stream, clock=lambda: self.now)
+        self.handler = DeduplicatingHandler(self.stream, clock=lambda: self.now)
 
     def say(self, text: str, level: int = logging.WARNING) -> None:
         self.handler.handle(logging.LogRecord("uvicorn.error", level, "", 0, text, (), None))

@@ -134,7 +134,7 @@ def test_no_odd_text_in_an_address_reaches_the_database(
     service_on_postgresql: Service, odd: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PostgreSQL takes no NUL in a text; SQLite would."""
-    monkeypatch.setattr(events, "LONGEST_S", 0.0)
+    monkeypatch.setattr(events, "MAX_STREAM_S", 0.0)
     service = service_on_postgresql
     service.job(attempts=1)
     asked = 0

@@ -10,7 +10,7 @@ import pytest
 
 from api.routes import events as route
 from api.sse import hub
-from api.sse.hub import Broadcaster
+from api.sse.hub import EventHub
 from services.clock import utc_now
 from services.domain.jobs.states import State
 from services.errors import TooMany
@@ -59,13 +59,13 @@ def test_more_than_one_batch_is_told_once_and_in_order(service: Service, monkeyp
 def test_what_happens_meanwhile_is_told_and_the_stream_has_an_end(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr(route, "LONGEST_S", 0.3)
+    monkeypatch.setattr(hub, "POLL_EVERY_S", 0.01)
+    monkeypatch.setattr(route, "MAX_STREAM_S", 0.3)
     monkeypatch.setattr(route, "KEEP_ALIVE_S", 0.05)
     job = service.job()
     answer = service.get(f"/v1/jobs/{job}/events")
     assert [event["kind"] for event in parse(answer.text)] == ["submitted"]
-    assert ": still here" in answer.text
+    assert ": keep-alive" in answer.text
 
 
 def test_wrong_questions_are_refused(service: Service) -> None:
@@ -77,7 +77,7 @@ def test_wrong_questions_are_refused(service: Service) -> None:
 @pytest.mark.parametrize("path", ["/v1/events", "/v1/jobs/1/events"])
 def test_there_is_a_limit_of_streams(service: Service, path: str) -> None:
     assert service.job() == 1
-    service.app.state.broadcaster = Broadcaster(service.store, dataclasses.replace(service.settings, max_streams=0))
+    service.app.state.event_hub = EventHub(service.store, dataclasses.replace(service.settings, max_streams=0))
     expect_problem(service.get(path), 429)
 
 
@@ -89,7 +89,7 @@ def test_a_job_that_has_ended_and_was_told_to_its_end_need_not_be_asked_for_agai
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(route, "LONGEST_S", 0.01)
+    monkeypatch.setattr(route, "MAX_STREAM_S", 0.01)
 
 
 def kinds(text: str) -> list[str]:
@@ -120,7 +120,7 @@ def test_who_has_seen_a_number_that_never_was_or_missed_too_much_starts_anew(
         service.job()
     told = service.get("/v1/events", headers={"Last-Event-ID": "99"}).text
     assert kinds(told)[:2] == ["reset", "hello"]
-    monkeypatch.setattr(route, "MOST_REPLAYED", 2)
+    monkeypatch.setattr(route, "MAX_REPLAYED", 2)
     told = service.get("/v1/events", headers={"Last-Event-ID": "1"}).text
     assert kinds(told)[:2] == ["reset", "hello"]
     assert "reset" not in kinds(service.get("/v1/events", headers={"Last-Event-ID": "2"}).text)
@@ -228,16 +228,16 @@ def test_when_a_device_was_seen_is_told_once_it_is_away(service: Service) -> Non
 
 
 def test_nobody_takes_all_streams(service: Service) -> None:
-    async def joined(broadcaster: Broadcaster) -> None:
+    async def joined(event_hub: EventHub) -> None:
         bert, anna = service.principals["bert"], service.principals["anna"]
-        members = [await broadcaster.join(anna) for _ in range(2)]
+        members = [await event_hub.subscribe(anna) for _ in range(2)]
         with pytest.raises(TooMany, match="you already have 2 of 2 event streams open"):
-            await broadcaster.join(anna)
-        members.append(await broadcaster.join(bert))
+            await event_hub.subscribe(anna)
+        members.append(await event_hub.subscribe(bert))
         for member in members:
-            broadcaster.leave(member)
+            event_hub.unsubscribe(member)
 
-    asyncio.run(joined(Broadcaster(service.store, dataclasses.replace(service.settings, max_streams=8))))
+    asyncio.run(joined(EventHub(service.store, dataclasses.replace(service.settings, max_streams=8))))
 
 
 def test_a_stream_does_not_outlive_its_token(service: Service) -> None:

@@ -11,7 +11,7 @@ from tests.support.api_service import Service, expect_problem
 
 @pytest.fixture
 def private(service_on_each: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
-    monkeypatch.setattr(events, "LONGEST_S", 0.0)
+    monkeypatch.setattr(events, "MAX_STREAM_S", 0.0)
     object.__setattr__(service_on_each.settings, "private_jobs", True)
     return service_on_each
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.middleware.rate_limit import Logins
+from api.middleware.rate_limit import LoginLimits
 from services.clock import utc_now
 from services.errors import TooFast
 from services.settings import Settings
@@ -293,7 +293,7 @@ def test_pages_without_a_session_lead_to_the_log_in(service: Service) -> None:
 class TestRates:
     def test_nobody_tries_passwords_for_long(self, service: Service) -> None:
         give_password(service, "anna")
-        object.__setattr__(service.app.state.context, "logins", Logins(clock=lambda: 0.0))
+        object.__setattr__(service.app.state.context, "login_limits", LoginLimits(clock=lambda: 0.0))
         browser = Browser(service)
         for _ in range(10):
             expect_problem(browser.log_in(user="anna", password="x"), 401)
@@ -305,7 +305,7 @@ class TestRates:
 
     def test_tries_from_many_places_keep_nobody_out_where_he_was_in_before(self, service: Service) -> None:
         give_password(service, "anna")
-        object.__setattr__(service.app.state.context, "logins", Logins(clock=lambda: 0.0))
+        object.__setattr__(service.app.state.context, "login_limits", LoginLimits(clock=lambda: 0.0))
 
         def log_in(place: str, password: str) -> int:
             client = TestClient(service.app, base_url="http://localhost", client=(place, 1))
@@ -320,11 +320,11 @@ class TestRates:
 
     def test_one_s_own_password_is_guessed_ten_times_a_minute_and_only_by_oneself(self, service: Service) -> None:
         give_password(service, "anna")
-        object.__setattr__(service.app.state.context, "logins", Logins(clock=lambda: 0.0))
+        object.__setattr__(service.app.state.context, "login_limits", LoginLimits(clock=lambda: 0.0))
         for number in range(7):
             for _ in range(10):
                 with contextlib.suppress(TooFast):
-                    service.app.state.context.logins.take(f"192.0.2.{number}", "anna")
+                    service.app.state.context.login_limits.take(f"192.0.2.{number}", "anna")
         body = {"password": "another horse entirely", "current": "x"}
         answers = [service.ask("PUT", "/v1/users/me/password", json=body).status_code for _ in range(12)]
         assert answers[:10] == [422] * 10

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.upload_queue import MOST, MOST_OF_ONE
+from api.upload_queue import MAX_PENDING, MAX_PENDING_PER_USER
 from services.bounded_process import Limits, Processes
 from services.domain import catalogue
 from services.domain.tfrecord import masked_crc32c
@@ -220,9 +220,9 @@ def test_a_class_name_without_end_is_refused_and_not_repeated(service: Service, 
 def test_an_archive_too_many_is_told_when_to_come_again(service: Service, records: dict[str, bytes]) -> None:
     queue = service.client.app.state.context.upload_queue  # type: ignore[attr-defined]
     anna = service.principals["anna"].user_id
-    queue._held[anna] = MOST_OF_ONE
+    queue._held[anna] = MAX_PENDING_PER_USER
     expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 429, "limit_reached")
-    queue._held[-1] = MOST - MOST_OF_ONE
+    queue._held[-1] = MAX_PENDING - MAX_PENDING_PER_USER
     refused = send(service, "/v1/datasets?name=mine", tarred(records), by="admin")
     expect_problem(refused, 503, "busy")
     assert int(refused.headers["retry-after"]) > 0

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from api.sse import hub
-from api.sse.hub import Broadcaster
+from api.sse.hub import EventHub
 from services.clock import utc_now
 from services.devices import reports
 from services.domain.jobs.states import State
@@ -29,9 +29,9 @@ from tests.support.desk import GB, gpu
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(hub, "POLL_EVERY_S", 0.02)
     monkeypatch.setattr(hub, "LIVE_EVERY_S", 0.05)
-    monkeypatch.setattr(hub, "ADMIT_EVERY_S", 0.1)
+    monkeypatch.setattr(hub, "RECHECK_EVERY_S", 0.1)
 
 
 def warn(service: Service, job: int, message: str) -> None:
@@ -101,8 +101,8 @@ def test_nobody_listens_and_nothing_is_asked(service: Service) -> None:
     async def visit(address: str) -> None:
         async with listening(address, service.tokens["vera"]) as heard:
             await first(heard, "hello")
-        broadcaster: Broadcaster = service.app.state.broadcaster
-        await until(lambda: broadcaster.streams == 0)
+        event_hub: EventHub = service.app.state.event_hub
+        await until(lambda: event_hub.open_streams == 0)
         await asyncio.sleep(0.1)  # the look that was under way
         with counted(service.store) as asked:
             await asyncio.sleep(0.3)
@@ -151,7 +151,7 @@ def test_who_was_away_while_nobody_listened_is_told_from_the_database(service: S
     async def listen(address: str) -> None:
         async with listening(address, service.tokens["vera"]) as heard:
             last = (await first(heard, "hello")).id
-        await until(lambda: service.app.state.broadcaster.streams == 0)
+        await until(lambda: service.app.state.event_hub.open_streams == 0)
         with service.store.transaction() as session:
             for index in range(1200):
                 events.add(session, job, "warning", utc_now(), message=str(index))
@@ -187,9 +187,9 @@ def test_what_is_committed_out_of_order_is_told_in_order(service_on_postgresql: 
 
 
 def test_a_listener_that_does_not_read_is_cut_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "MOST_WAITING", 5)
+    monkeypatch.setattr(hub, "MAX_QUEUED", 5)
     job = service.job()
-    broadcaster: Broadcaster = service.app.state.broadcaster
+    event_hub: EventHub = service.app.state.event_hub
     with serving(service.app) as address, socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.connect((urlsplit(address).hostname, urlsplit(address).port))
@@ -197,11 +197,11 @@ def test_a_listener_that_does_not_read_is_cut_off(service: Service, monkeypatch:
             f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.tokens['vera']}\r\n\r\n"
         )
         deaf.sendall(request.encode())
-        asyncio.run(until(lambda: broadcaster.streams == 1))
+        asyncio.run(until(lambda: event_hub.open_streams == 1))
 
         def tell() -> bool:
             warn(service, job, "x" * 500_000)
-            return broadcaster.streams == 0
+            return event_hub.open_streams == 0
 
         asyncio.run(until(tell))
 
@@ -218,7 +218,7 @@ def test_told_to_stop_the_server_ends_its_streams_at_once(service: Service, capl
         ):
             await first(all_jobs, "hello")
             await first(one_job, "submitted")
-            service.app.state.broadcaster.close()
+            service.app.state.event_hub.close()
             stopping = in_thread(server.stop)
             rest = [message.event async for message in all_jobs] + [message.event async for message in one_job]
             stopping.join()
@@ -325,7 +325,7 @@ def test_what_one_may_not_see_is_not_told_to_him(service: Service) -> None:
         for again in ("from memory", "from the database"):
             async with listening(address, service.tokens["bert"], last=last) as heard:
                 assert len(await warned(heard, "for bert")) == 1, again
-            await until(lambda: service.app.state.broadcaster.streams == 0)
+            await until(lambda: service.app.state.event_hub.open_streams == 0)
         with service.store.transaction() as session:
             row = session.get(Job, theirs)
             assert row is not None
@@ -384,8 +384,8 @@ def tokens_of(service: Service, secret: str) -> int:
 def test_who_is_dismissed_is_not_told_what_waits_for_him(service: Service) -> None:
     """Also one whose stream is held up: what was to be sent stays unsent."""
     member = hub.Subscription(service.principals["anna"], None)
-    told = hub.Told.of(News("warning", {}, utc_now()))
-    for _ in range(hub.MOST_WAITING):
+    told = hub.Message.of(News("warning", {}, utc_now()))
+    for _ in range(hub.MAX_QUEUED):
         member.put(told)
     member.end()
     assert (member.queue.get_nowait(), member.queue.empty()) == (None, True)
@@ -393,7 +393,7 @@ def test_who_is_dismissed_is_not_told_what_waits_for_him(service: Service) -> No
 
 
 def test_whether_they_may_stay_is_asked_once_for_all(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(hub, "POLL_EVERY_S", 0.05)
     given = [service.token("anna") for _ in range(20)]
 
     async def listen(address: str) -> list[str]:
