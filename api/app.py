@@ -46,9 +46,8 @@ _DESCRIPTION = (
 _VERSION = "1"
 
 
-def create_app(settings: Settings, store: Store | None = None) -> FastAPI:
-    """Without a `store`, open the one in the settings. Its tables must exist: `python -m services.setup`."""
-    store = store or Store.open(settings.database_url)
+def create_app(settings: Settings, store: Store) -> FastAPI:
+    """The tables of `store` must exist: `python -m services.setup`."""
     # No docs_url: FastAPI's own pages load scripts from another host.
     app = FastAPI(
         title="Downshift",

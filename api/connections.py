@@ -19,7 +19,7 @@ from api.middleware.rate_limit import network_of
 from api.sse.response import IS_STREAM
 from services.settings import Settings
 
-__all__ = ["BACKLOG", "Connection", "Connections", "Limits", "raise_file_limit"]
+__all__ = ["BACKLOG", "Connections", "Limits", "raise_file_limit"]
 
 BACKLOG = 128  # asyncio also accepts up to this many at a time
 _SWEEP_S = 1.0
@@ -41,7 +41,7 @@ class Limits:
     max_per_network: int  # without event streams
     head_s: float  # from the connection, or the last answer, to a complete request head
     stall_s: float  # in which a body or an answer must move by `_PROGRESS_BYTES`
-    proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...] = ()
+    proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
     @classmethod
     def of(cls, settings: Settings, file_limit: int) -> "Limits":

@@ -30,13 +30,7 @@ _ALIASES = {
 _LENGTH = ("train.epochs", "train.steps")
 
 
-def _unknown_epoch() -> str:
-    return ""
-
-
-def faults_of(
-    errors: Sequence[Mapping[str, Any]], body: Any = None, epoch: Callable[[], str] = _unknown_epoch
-) -> list[Fault]:
+def faults_of(errors: Sequence[Mapping[str, Any]], body: Any, epoch: Callable[[], str]) -> list[Fault]:
     """One fault for each of pydantic's first `errors`: one body can cause a hundred thousand.
 
     `body`: the expected type of the body. `epoch`: returns the length of an epoch as a clause; it reads files, so it

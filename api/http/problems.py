@@ -20,13 +20,13 @@ from starlette.types import Scope
 from api.dashboard import pages
 from api.http.field_errors import counted, faults_of
 from services.domain.jobs.states import WrongState
-from services.errors import Busy, Conflict, DownshiftError, Fault, Invalid, TooFast
+from services.errors import Busy, DownshiftError, Fault, Invalid, TooFast, Unauthenticated
 from services.jobs.check_request import steps_per_epoch
 from services.readiness import DATABASE_AWAY
 
-__all__ = ["MEDIA_TYPE", "Problem", "add_handlers", "documented", "problem", "problem_of", "schemas"]
+__all__ = ["add_handlers", "documented", "problem", "problem_of", "schemas"]
 
-MEDIA_TYPE = "application/problem+json"
+_MEDIA_TYPE = "application/problem+json"
 _REFERENCE = "#/components/schemas/{model}"
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Problem(BaseModel):
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """FastAPI's `responses` for these errors of a route. They refer to `schemas()`."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}}
+    content = {_MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}}
     return {
         status: {"description": _CODES[_BY_STATUS[status]][1], "content": copy.deepcopy(content)} for status in statuses
     }
@@ -104,18 +104,6 @@ def problem(
 ) -> Response:
     """The answer for a code of this module's table."""
     status, title = _CODES[code]
-    return _response(scope, code, status, title, detail, faults, headers)
-
-
-def _response(
-    scope: Scope,
-    code: str,
-    status: int,
-    title: str,
-    detail: str,
-    faults: Sequence[Fault] | None,
-    headers: Mapping[str, str] | None,
-) -> Response:
     request_id = scope.get("state", {}).get("request_id", "")
     if pages.wants_page(scope):
         return pages.error_page(status, title, detail, request_id, headers)
@@ -130,25 +118,16 @@ def _response(
     }
     if faults is not None:
         body["errors"] = [{"field": fault.field, "message": fault.message} for fault in faults]
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=_MEDIA_TYPE)
 
 
-def problem_of(scope: Scope, error: Exception) -> Response:
-    """The answer for an error of a use case."""
-    code = str(getattr(error, "code", "internal"))
-    status, title = _CODES.get(code) or _CODES[_family(error)]
+def problem_of(scope: Scope, error: DownshiftError | WrongState) -> Response:
+    """The answer for an error of a use case. Its code must be in this module's table."""
     faults = error.faults if isinstance(error, Invalid) else None
-    headers = {"WWW-Authenticate": 'Bearer realm="downshift"'} if status == 401 else {}
+    headers = {"WWW-Authenticate": 'Bearer realm="downshift"'} if isinstance(error, Unauthenticated) else {}
     if isinstance(error, TooFast | Busy):
         headers["Retry-After"] = str(math.ceil(error.retry_after_s))
-    return _response(scope, code, status, title, str(error), faults, headers)
-
-
-def _family(error: Exception) -> str:
-    """The code to use for an error whose own code is not in the table."""
-    if isinstance(error, Invalid):
-        return "invalid"
-    return "conflict" if isinstance(error, Conflict) else "internal"
+    return problem(scope, error.code, str(error), faults=faults, headers=headers)
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -162,6 +141,7 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def _domain_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DownshiftError | WrongState)
     return problem_of(request.scope, error)
 
 

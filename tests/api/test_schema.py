@@ -17,6 +17,7 @@ from api.schemas.base import LARGEST_ID
 from services.domain import catalogue
 from services.domain.jobs.states import State
 from services.settings import Settings
+from services.store.engine import Store
 from services.users.principal import Scope
 from tests.api.conftest import service_on_sqlite
 from tests.support.api_service import People, Service
@@ -49,7 +50,7 @@ class Door:
     """The schema is read when tests are collected; the service behind it is there when they run."""
 
     def __init__(self) -> None:
-        self.app: Any = create_app(Settings(database_url="sqlite://"))
+        self.app: Any = create_app(Settings(), Store.open("sqlite://"))
 
     async def __call__(self, *call: Any) -> None:
         await self.app(*call)

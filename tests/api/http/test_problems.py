@@ -12,10 +12,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
 from api.app import create_app
+from api.http import problems
 from api.routes import events
 from services.devices import listing
+from services.domain.jobs.states import WrongState
+from services.errors import DownshiftError
 from services.store.engine import Store
 from tests.support.api_service import BODY, Service, expect_problem
+from tests.support.box import ROOT
 
 JSON = {"Content-Type": "application/json"}
 
@@ -146,3 +150,19 @@ def test_no_odd_text_in_an_address_reaches_the_database(
                 assert service.get(place + query, by="admin").status_code < 500, place + query
                 asked += 1
     assert asked > 40
+
+
+def test_every_error_code_of_the_services_has_a_status() -> None:
+    sources = [path.read_text() for path in (ROOT / "services").rglob("*.py")]
+    codes = {code for text in sources for code in re.findall(r'\bConflict\(\s*"(\w+)"', text)}
+    codes |= {code for text in sources for code in re.findall(r'\bForbidden\([^()]*,\s*"(\w+)"\s*\)', text)}
+    assert {"version_mismatch", "name_taken"} <= codes
+    codes |= {WrongState.code, "forbidden", "conflict"}
+    codes |= {kind.code for kind in _subclasses(DownshiftError) if isinstance(getattr(kind, "code", None), str)}
+    assert codes <= problems._CODES.keys() | {DownshiftError.code}
+
+
+def _subclasses(kind: type[DownshiftError]) -> Iterator[type[DownshiftError]]:
+    for child in kind.__subclasses__():
+        yield child
+        yield from _subclasses(child)
