@@ -40,8 +40,8 @@ __all__ = ["create_app"]
 
 _DESCRIPTION = (
     "Submit object-detection training jobs, watch them and download the results. "
-    "Every request needs a token (Authorization: Bearer …) or the cookie of a log-in. "
-    "Every error is problem+json."
+    "Requests need a token (Authorization: Bearer …) or the cookie of a log-in. "
+    "Every error is application/problem+json (RFC 9457)."
 )
 _VERSION = "1"
 

@@ -74,14 +74,14 @@ def reject_unknown_query(request: Request) -> None:
 
 Context = Annotated[AppContext, Depends(_context)]
 Caller = Annotated[Principal, Depends(_principal)]
-JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="the job's number", examples=[1])]
-AttemptNumber = Annotated[int, Path(ge=1, le=1000, description="1 is the first attempt", examples=[1])]
+JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The job's number.", examples=[1])]
+AttemptNumber = Annotated[int, Path(ge=1, le=1000, description="The attempt's number. 1 is the first.", examples=[1])]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         min_length=1,
         max_length=128,
         pattern=patterns.KEY,
-        description="Send the same key and request again to get the same answer; nothing happens twice.",
+        description="Any text. The same key and request, sent again, get the same answer; nothing is done twice.",
     ),
 ]

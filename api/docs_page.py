@@ -48,8 +48,8 @@ def docs(request: Request) -> HTMLResponse:
         for method, operation in methods.items()
     ]
     return _page(
-        "Downshift: the API",
-        f"<h1>The API</h1><p>{escape(schema['info']['description'])}</p>"
+        "API · Downshift",
+        f"<h1>API</h1><p>{escape(schema['info']['description'])}</p>"
         f'<p>Types and examples: <a href="/openapi.json">openapi.json</a>.</p><dl>{"".join(operations)}</dl>',
     )
 
@@ -59,5 +59,5 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     text = operation.get("description") or operation.get("summary", "")
     return (
         f"<dt><code>{escape(method)} {escape(path)}</code></dt>"
-        f"<dd>{escape(text)}{f' <br>Optional: {escape(parameters)}.' if parameters else ''}</dd>"
+        f"<dd>{escape(text)}{f' <br>Parameters: {escape(parameters)}.' if parameters else ''}</dd>"
     )

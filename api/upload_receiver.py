@@ -23,7 +23,7 @@ from services.users.principal import Principal
 
 __all__ = ["UPLOAD", "NewName", "receive_upload"]
 
-NewName = Annotated[Name, Query(description="what jobs will call it")]
+NewName = Annotated[Name, Query(description="The name that jobs use for it.")]
 # What FastAPI needs to describe a route that takes an archive.
 UPLOAD: dict[str, Any] = {
     "status_code": 201,

@@ -53,7 +53,7 @@ def error_page(
 
 def render(template: str, path: str, *, charts: bool = False, **values: object) -> HTMLResponse:
     """`path` marks the current page in the navigation. `charts`: the page may use Plotly's styles."""
-    text = _templates().get_template(template).render(pages=_NAVIGATION, here=path, **values)
+    text = _templates().get_template(template).render(pages=_NAVIGATION, current=path, **values)
     policy = _POLICY.format(styles=_PLOTLY_STYLES if charts else "")
     return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 

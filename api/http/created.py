@@ -10,13 +10,13 @@ __all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "set_replayed_header"]
 
 _REPLAYED = {
     "Idempotency-Replayed": {
-        "description": "`true` if the same key and request were sent before",
+        "description": "`true` if the same key and request were sent before.",
         "schema": {"type": "string"},
     },
 }
-_HEADERS = {"Location": {"description": "what was created", "schema": {"type": "string"}}, **_REPLAYED}
+_HEADERS = {"Location": {"description": "Path of what was created.", "schema": {"type": "string"}}, **_REPLAYED}
 REPLAYED: dict[int | str, dict[str, Any]] = {200: {"description": "Done", "headers": _REPLAYED}}
-CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Made", "headers": _HEADERS}}
+CREATED: dict[int | str, dict[str, Any]] = {201: {"description": "Created", "headers": _HEADERS}}
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {"description": "Accepted: the job succeeds, or fails with a reason", "headers": _HEADERS}
 }

@@ -8,7 +8,14 @@ from services.errors import Conflict, Fault, Invalid
 
 __all__ = ["IfMatch", "read", "write"]
 
-IfMatch = Annotated[str | None, Header(max_length=64, description="the ETag that you have seen", examples=['"1"'])]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        max_length=64,
+        description="The ETag that you have read; refused (412) if it has changed since.",
+        examples=['"1"'],
+    ),
+]
 
 
 def write(version: int) -> str:
@@ -21,7 +28,7 @@ def read(if_match: str | None) -> int | None:
         return None
     tag = if_match.strip()
     if "," in tag:
-        raise Invalid([Fault("If-Match", "one ETag, or *")])
+        raise Invalid([Fault("If-Match", "must be one ETag, or *")])
     number = tag.strip('"')
     if not (tag == f'"{number}"' and number.isascii() and number.isdecimal()):
         raise Conflict("version_mismatch", f"{tag} is not an ETag of this service: read it again")

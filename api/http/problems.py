@@ -71,13 +71,15 @@ class Problem(BaseModel):
     """The body of every error."""
 
     type: str = Field(examples=["urn:downshift:problem:invalid"])
-    title: str
+    title: str = Field(description="The kind of error, for people.")
     status: int
-    detail: str
-    instance: str = Field(description="the requested path")
-    code: str = Field(description="for programs: does not change when texts do", examples=["invalid"])
-    request_id: str = Field(description="also in the service's log")
-    errors: list[FieldFault] | None = Field(default=None, description="each wrong field, if any")
+    detail: str = Field(description="What is wrong, and what to do about it.")
+    instance: str = Field(description="The requested path.")
+    code: str = Field(
+        description="The kind of error, for programs. It stays the same when texts change.", examples=["invalid"]
+    )
+    request_id: str = Field(description="The id of the request, also in the service's log.")
+    errors: list[FieldFault] | None = Field(default=None, description="Each wrong field, if any.")
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:

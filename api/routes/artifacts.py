@@ -16,7 +16,7 @@ router = APIRouter(prefix="/jobs/{job_id}", tags=["artifacts"], responses=docume
 
 @router.get("/artifacts", response_model=Artifacts)
 def list_artifacts(job_id: JobId, context: Context, caller: Caller) -> Any:
-    """The files of the job to download. `export.tar.gz` is the whole exported model."""
+    """The files of a job that can be downloaded. `export.tar.gz` is the whole exported model."""
     return artifacts.list_artifacts(context.store, context.settings, caller, job_id)
 
 
@@ -28,6 +28,7 @@ def read_artifact(
     context: Context,
     caller: Caller,
 ) -> Response:
+    """Download one file of a job. A `Range` header selects a part of it, except for `export.tar.gz`."""
     if name == artifacts.EXPORT_ARCHIVE:
         pieces = artifacts.stream_export(context.store, context.settings, caller, job_id)
         return StreamingResponse(

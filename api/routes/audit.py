@@ -18,13 +18,15 @@ def read_audit(
     context: Context,
     caller: Caller,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
-    user: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="who did it")] = None,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page.")] = None,
+    user: Annotated[
+        str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="The user who did it.")
+    ] = None,
     kind: Annotated[
         Literal["checkpoint", "dataset", "job", "login", "session", "token", "user", "webhook"] | None,
-        Query(description="what it was done to"),
+        Query(description="What it was done to."),
     ] = None,
 ) -> Any:
-    """Who did what, newest first; for admins."""
+    """Actions of all users, newest first. For admins."""
     page = directory.audit_page(context.store, caller, limit, cursors.read(cursor), user, kind)
     return {"items": page.items, "next": cursors.write(page.before)}

@@ -31,8 +31,11 @@ async def add_checkpoint(
     caller: Caller,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
-    """Add a checkpoint to start training from: a tar, gzipped or not, with one TensorFlow checkpoint (`ckpt-….index`
-    and its data) somewhere in it. The archives of the Object Detection API's model zoo can be sent as they are."""
+    """Upload a checkpoint that training can start from.
+
+    The body is a tar archive, gzipped or not, with one TensorFlow checkpoint (`ckpt-….index` and its data) anywhere in
+    it. Archives of the Object Detection API's model zoo can be sent as they are.
+    """
 
     def add(desk: Desk, upload: Upload) -> Done:
         return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
@@ -45,4 +48,5 @@ async def add_checkpoint(
 def show_checkpoint(
     name: Annotated[str, Path(max_length=64, examples=["coco17"])], context: Context, caller: Caller
 ) -> Any:
+    """One checkpoint, with the models that can start from it."""
     return listing.show_checkpoint(context.settings, name)

@@ -18,6 +18,7 @@ router = APIRouter(tags=["datasets"])
 
 @router.get("/datasets", response_model=Datasets)
 def list_datasets(context: Context, caller: Caller) -> Any:
+    """The datasets that jobs can use."""
     return {"items": listing.list_datasets(context.settings)}
 
 
@@ -28,13 +29,15 @@ async def add_dataset(
     response: Response,
     context: Context,
     caller: Caller,
-    validation_share: Annotated[float | None, Query(gt=0, lt=1, description="of the training images")] = None,
+    validation_share: Annotated[
+        float | None, Query(gt=0, lt=1, description="Share of the training images to use for validation.")
+    ] = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
-    """Add a dataset: the body is a tar, gzipped or not, of TFRecord files and one label map (`*.pbtxt`).
+    """Upload a dataset. The body is a tar archive, gzipped or not, of TFRecord files and one label map (`*.pbtxt`).
 
-    Files whose names begin with `val` are for validation; without them, `validation_share` holds back a part of the
-    others. Every record is checked first.
+    Files whose names begin with `val` are used for validation. Without such files, `validation_share` takes a part of
+    the training images. Every record is checked before the dataset is added.
     """
 
     def add(desk: Desk, upload: Upload) -> Done:
@@ -48,4 +51,5 @@ async def add_dataset(
 def show_dataset(
     name: Annotated[str, Path(max_length=64, examples=["shapes"])], context: Context, caller: Caller
 ) -> Any:
+    """One dataset: its classes, images and boxes."""
     return listing.show_dataset(context.settings, name)

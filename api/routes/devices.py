@@ -15,7 +15,7 @@ router = APIRouter(tags=["devices"])
 
 @router.get("/devices", response_model=Devices)
 def list_devices(context: Context, caller: Caller) -> Any:
-    """GPUs and CPU slots, as their hosts saw them last."""
+    """GPUs and CPU slots, as their hosts last reported them."""
     return {"items": listing.list_devices(context.store, caller)}
 
 
@@ -25,9 +25,11 @@ def show_history(
     key: Annotated[str, Path(max_length=32, pattern=patterns.NO_NUL, examples=["gpu-0"])],
     context: Context,
     caller: Caller,
-    hours: Annotated[int, Query(ge=1, le=history.KEPT_HOURS)] = 6,
-    max_points: Annotated[int, Query(ge=10, le=5000)] = 500,
+    hours: Annotated[int, Query(ge=1, le=history.KEPT_HOURS, description="How far back.")] = 6,
+    max_points: Annotated[int, Query(ge=10, le=5000, description="Most points to return.")] = 500,
 ) -> Any:
-    """The use of a device in the last hours; its id is `host/key`. One day is kept: a sample every 20 seconds,
-    and the peak of each attempt at its end."""
+    """The use of the device `host/key` in the last hours.
+
+    One day is kept: a sample every 20 seconds, and the peak of each attempt at its end.
+    """
     return history.show(context.store, caller, f"{host}/{key}", hours, max_points)

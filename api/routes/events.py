@@ -33,7 +33,7 @@ _RETRY = b"retry: 2000\n\n"
 _KEEP_ALIVE = b": keep-alive\n\n"
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events: each has a kind and JSON data, and a number if it is stored",
+        "description": "Server-sent events. Each has a kind and JSON data, and an id if it is stored",
         "content": {
             "text/event-stream": {
                 "itemSchema": {
@@ -49,10 +49,10 @@ _STREAM: dict[int | str, dict[str, Any]] = {
         },
     }
 }
-_NO_MORE: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen it all"}}
+_NO_MORE: dict[int | str, dict[str, Any]] = {204: {"description": "The job has ended, and you have seen every event"}}
 LastEventId = Annotated[
     Annotated[int, Field(ge=0, le=LARGEST_ID)] | SkipJsonSchema[None],
-    Header(description="the last event you have seen; later ones are sent"),
+    Header(description="The id of the last event that you have seen. Later ones are sent."),
 ]
 
 
@@ -62,12 +62,13 @@ async def follow_all(
     caller: Caller,
     last_event_id: LastEventId = None,
     since: Annotated[
-        int | None, Query(ge=0, le=LARGEST_ID, description="same as Last-Event-ID, which takes precedence")
+        int | None, Query(ge=0, le=LARGEST_ID, description="Same as Last-Event-ID, which takes precedence.")
     ] = None,
 ) -> EventStream:
-    """Events of all jobs that you can see, with their progress, the queue and the devices.
+    """Events of all jobs that you can see, the progress of running jobs, the queue and the devices.
 
-    It starts now, with `hello`, or after the last event you have seen.
+    The stream starts with `hello` and then sends new events, or all events after the last one that you have seen.
+    `reset` says that you have missed too many: load everything again.
     """
     hub: EventHub = request.app.state.event_hub
     subscription = await hub.subscribe(caller)
@@ -112,9 +113,9 @@ async def follow(
     caller: Caller,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """Past events, then new ones until the job ends. Reconnect with Last-Event-ID to miss nothing.
+    """Past events of a job, then new ones until it ends. Reconnect with Last-Event-ID to miss nothing.
 
-    If the job has ended and you have seen every event, the answer is 204: EventSource then stops.
+    The answer is 204 if the job has ended and you have seen every event. EventSource then stops.
     """
     hub: EventHub = request.app.state.event_hub
     seen = last_event_id or 0

@@ -1,4 +1,4 @@
-"""For those who watch the service: is it alive, can it work."""
+"""Health and readiness of the service."""
 
 from typing import Any
 
@@ -13,13 +13,14 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", response_model=Health)
-async def is_alive() -> Any:  # on no thread: those may all be busy
+async def is_alive() -> Any:  # async: the thread pool may be busy
+    """The process is alive."""
     return {"status": "ok"}
 
 
 @router.get("/readyz", response_model=Ready, responses=documented(503))
 def is_ready(request: Request, context: Context) -> Any:
-    """Ready: the database answers and its tables are up to date. The broker is only reported: jobs start without it."""
+    """The database answers and its tables are up to date. The broker is only reported: jobs start without it."""
     found = readiness(context.store, context.settings)
     if found.is_ready:
         return {"status": "ready", "broker": "answers" if found.broker else "away"}

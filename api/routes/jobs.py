@@ -1,4 +1,4 @@
-"""Jobs: submitted, listed, shown, edited, and told what to do."""
+"""Jobs: submit, estimate, list, show, edit, cancel, pause, resume and clone them."""
 
 from typing import Annotated, Any
 
@@ -24,9 +24,9 @@ _CHANGES: dict[int | str, dict[str, Any]] = {**REPLAYED, **documented(404, 409)}
 def submit(
     body: SubmitBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Submit a job. It is checked and planned at once, and refused if it cannot work.
+    """Submit a job. It is checked and planned at once, and refused if it cannot run.
 
-    A job that no known device can hold is refused too, unless it says `"device": {"wait": true}`.
+    A job that no known device can hold is refused too, unless it has `"device": {"wait": true}`.
     """
     submitted = submission.submit(context.store, context.settings, caller, body.as_request(), idempotency_key)
     return created(submitted.done, response)
@@ -34,7 +34,7 @@ def submit(
 
 @router.post("/estimate", response_model=Estimate)
 def estimate_job(body: SubmitBody, context: Context, caller: Caller) -> Any:
-    """What submitting this would give: the plan, its predicted memory, and what it can fall back to. Creates no job."""
+    """Estimate a job without creating it: its plan, its predicted memory, and the plans to fall back to."""
     return estimate.estimate(context.store, context.settings, caller, body.as_request())
 
 
@@ -42,13 +42,17 @@ def estimate_job(body: SubmitBody, context: Context, caller: Caller) -> Any:
 def list_jobs(
     context: Context,
     caller: Caller,
-    state: Annotated[list[State] | None, Query(max_length=len(State), description="repeat it for several")] = None,
-    owner: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL)] = None,
-    q: Annotated[str | None, Query(max_length=128, pattern=patterns.NO_NUL, description="a part of the name")] = None,
+    state: Annotated[
+        list[State] | None, Query(max_length=len(State), description="Only jobs in this state. Repeat it for several.")
+    ] = None,
+    owner: Annotated[str | None, Query(max_length=64, pattern=patterns.NO_NUL, description="A user's name.")] = None,
+    q: Annotated[
+        str | None, Query(max_length=128, pattern=patterns.NO_NUL, description="A part of the job's name.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page")] = None,
+    cursor: Annotated[str | None, Query(max_length=256, description="`next` of the previous page.")] = None,
 ) -> Any:
-    """Newest first. New jobs do not shift the pages that you are reading."""
+    """Jobs that you can see, newest first. New jobs do not shift the pages that follow."""
     page = queries.list_jobs(
         context.store,
         context.settings,
@@ -64,6 +68,7 @@ def list_jobs(
 
 @router.get("/jobs/{job_id}", response_model=Job, responses=documented(404))
 def show_job(job_id: JobId, response: Response, context: Context, caller: Caller) -> Any:
+    """One job: its state, progress and plan."""
     return _shown(context, caller, job_id, response)
 
 
@@ -75,7 +80,7 @@ def _shown(context: Context, caller: Caller, job_id: int, response: Response) ->
 
 @router.get("/jobs/{job_id}/request", response_model=dict[str, Any], responses=documented(404))
 def show_request(job_id: JobId, context: Context, caller: Caller) -> Any:
-    """The request as it was submitted: to send again, changed or not."""
+    """The body that was submitted. It can be submitted again, changed or not."""
     return queries.show_request(context.store, caller, job_id)
 
 
@@ -88,7 +93,7 @@ def edit_job(
     caller: Caller,
     if_match: IfMatch = None,
 ) -> Any:
-    """Change name, notes or priority. With `If-Match`, only if the job has not changed since you read it."""
+    """Change the name, notes or priority of a job. With `If-Match`, only if it has not changed since you read it."""
     actions.edit(context.store, caller, job_id, body.as_request(), etags.read(if_match))
     return _shown(context, caller, job_id, response)
 
@@ -97,7 +102,7 @@ def edit_job(
 def cancel_job(
     job_id: JobId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Cancel a job: a waiting one at once, a running one as soon as it has stopped."""
+    """Cancel a job. A waiting job is cancelled at once, a running one when its trainer has stopped."""
     set_replayed_header(actions.cancel(context.store, caller, job_id, idempotency_key), response)
     return _shown(context, caller, job_id, response)
 
@@ -106,7 +111,7 @@ def cancel_job(
 def pause_job(
     job_id: JobId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Pause a job: it keeps its checkpoint and frees its device."""
+    """Pause a job. It keeps its checkpoint and frees its device."""
     set_replayed_header(actions.pause(context.store, caller, job_id, idempotency_key), response)
     return _shown(context, caller, job_id, response)
 
@@ -115,8 +120,10 @@ def pause_job(
 def resume_job(
     job_id: JobId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Queue a paused job again; it goes on from its checkpoint. Refused (409) where its dataset is gone, or the
-    checkpoint that it starts from."""
+    """Queue a paused job again. It continues from its checkpoint.
+
+    Refused (409) if its dataset, or the checkpoint that it starts from, was removed.
+    """
     set_replayed_header(actions.resume(context.store, context.settings, caller, job_id, idempotency_key), response)
     return _shown(context, caller, job_id, response)
 
@@ -135,9 +142,9 @@ def clone_job(
     body: CloneBody | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
-    """Submit the same request again as a new job, with the changes in the body.
+    """Submit the same request as a new job, with the changes in the body.
 
-    A priority above 0 is copied for admins only.
+    A priority above 0 is copied only for admins.
     """
     changes = body.as_request() if body else {}
     submitted = actions.clone(context.store, context.settings, caller, job_id, changes, idempotency_key)

@@ -15,7 +15,7 @@ from services.logs.read import Excerpt
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["logs"], responses=documented(404))
 
-Attempt = Annotated[int | None, Query(ge=1, le=1000, description="none: the newest")]
+Attempt = Annotated[int | None, Query(ge=1, le=1000, description="An attempt's number. Default: the newest.")]
 _MATCHES = 1000  # lines, if a search does not say how many
 
 
@@ -26,15 +26,15 @@ def read_log(
     caller: Caller,
     request: Request,
     attempt: Attempt = None,
-    tail: Annotated[int | None, Query(ge=1, le=10_000, description="only the last lines")] = None,
+    tail: Annotated[int | None, Query(ge=1, le=10_000, description="Only this many of the last lines.")] = None,
     q: Annotated[
         str | None,
-        Query(min_length=1, max_length=200, description="only lines that contain this; case does not matter"),
+        Query(min_length=1, max_length=200, description="Only lines that contain this text, in any case."),
     ] = None,
 ) -> Response:
-    """The output of the trainer. Without `tail` and `q`: all of it, as a file to download.
+    """The trainer's log. Without `tail` and `q`: all of it, as a file to download.
 
-    `Downshift-Cut: true`: the log is too long, and its beginning was not searched.
+    The header `Downshift-Cut: true` says that the log is too long and that its beginning was not read.
     """
     if q is not None:
         return _excerpt(read.search_log(context.store, context.settings, caller, job_id, attempt, q, tail or _MATCHES))
@@ -61,12 +61,13 @@ def read_log_lines(
     caller: Caller,
     attempt: Attempt = None,
     first: Annotated[
-        int | None, Query(alias="from", ge=1, le=LARGEST_ID, description="a line's number; none: the last lines")
+        int | None,
+        Query(alias="from", ge=1, le=LARGEST_ID, description="Number of the first line. Default: the last lines."),
     ] = None,
-    lines: Annotated[int, Query(ge=1, le=5000, description="how many")] = 500,
-    noise: Annotated[bool, Query(description="name the blocks of TensorFlow's routine messages too")] = False,
+    lines: Annotated[int, Query(ge=1, le=5000, description="Number of lines.")] = 500,
+    noise: Annotated[bool, Query(description="Also return the blocks of TensorFlow's routine messages.")] = False,
 ) -> Any:
-    """Lines of a log by their numbers. Each is shown up to 10,000 bytes; very many long ones are cut off together."""
+    """Lines of a log by number. A line is cut after 10,000 bytes. Fewer lines are returned if they are very long."""
     return read.read_lines(context.store, context.settings, caller, job_id, attempt, first, lines, noise=noise)
 
 
@@ -75,22 +76,22 @@ def search_log(
     job_id: JobId,
     context: Context,
     caller: Caller,
-    q: Annotated[str, Query(min_length=1, max_length=200, description="a text; case does not matter")],
+    q: Annotated[str, Query(min_length=1, max_length=200, description="The text to find, in any case.")],
     attempt: Attempt = None,
     after: Annotated[
         int | None,
-        Query(ge=0, le=LARGEST_ID, description="the next matches after this line; takes precedence over `before`"),
+        Query(ge=0, le=LARGEST_ID, description="The first matches after this line. Takes precedence over `before`."),
     ] = None,
-    before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="the last matches before this line")] = None,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST_ID, description="The last matches before this line.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Any:
-    """Lines that contain a text, with their numbers, in log order. Without `after` and `before`: the last ones."""
+    """Lines that contain a text, with their numbers, in log order. Without `after` and `before`: the last matches."""
     return read.find_lines(context.store, context.settings, caller, job_id, attempt, q, after, before, limit)
 
 
 @router.get("/logs/error", response_model=LogTrouble)
 def show_trouble(job_id: JobId, context: Context, caller: Caller, attempt: Attempt = None) -> Any:
-    """The lines that tell why the attempt ended."""
+    """The diagnosis of an attempt, and the log lines that show why it ended."""
     return read.find_trouble(context.store, context.settings, caller, job_id, attempt)
 
 

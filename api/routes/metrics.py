@@ -1,4 +1,4 @@
-"""The service in numbers, for Prometheus."""
+"""Metrics of the service for Prometheus."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ _QUANTILES = (0.05, 0.5, 0.95)
 
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(request: Request, context: Context, caller: Caller) -> Response:
-    """Jobs, attempts, devices, predictions and requests, in Prometheus' text format."""
+    """Numbers of jobs, attempts, devices, predictions and requests, in Prometheus' text format."""
     event_hub: EventHub = request.app.state.event_hub
     request_counts: RequestCounts = request.app.state.request_counts
     families = [
@@ -89,5 +89,5 @@ def _families(found: Figures) -> Iterable[Family]:
 
 
 def _quantile(values: Sequence[float], part: float) -> float | None:
-    """The nearest that there is; None of nothing."""
+    """The nearest value; None if there are none."""
     return sorted(values)[min(len(values) - 1, int(part * len(values)))] if values else None

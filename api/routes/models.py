@@ -13,5 +13,5 @@ router = APIRouter(tags=["models"])
 
 @router.get("/models", response_model=Models)
 def list_models(caller: Caller) -> Any:
-    """The models that can be trained, each with the settings it starts from."""
+    """The models that can be trained, with their default settings."""
     return {"items": listing.list_models()}

@@ -13,5 +13,5 @@ router = APIRouter(tags=["queue"])
 
 @router.get("/queue", response_model=Queue)
 def show_queue(context: Context, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> Any:
-    """The jobs that wait, in the order in which they will start."""
+    """The waiting jobs, in the order in which they will start."""
     return queries.list_queue(context.store, context.settings, caller, limit)

@@ -1,4 +1,4 @@
-"""Logging in and out, and who one is."""
+"""Log in, log out, and show the caller."""
 
 import contextlib
 from typing import Any
@@ -20,7 +20,8 @@ router = APIRouter(tags=["sessions"])
 def log_in(body: LoginBody, request: Request, context: Context) -> Response:
     """Log in with a name and a password, or with a token. The answer sets a session cookie.
 
-    Requests with the cookie that change something also need the header `X-CSRF-Token`: `csrf` of `GET /v1/whoami`.
+    With the cookie, requests that change something also need the header `X-CSRF-Token`. Its value is `csrf` in the
+    answer of `GET /v1/whoami`.
     """
     context.login_limits.take(address_of(request), body.user)
     browser = browser_of(request)
@@ -38,13 +39,13 @@ def log_in(body: LoginBody, request: Request, context: Context) -> Response:
 def _end_previous_session(request: Request, context: Context) -> None:
     before = cookies.read(request.headers)
     if before is not None:
-        with contextlib.suppress(Unauthenticated):  # it was over
+        with contextlib.suppress(Unauthenticated):  # it has ended already
             sessions.log_out(context.store, sessions.authenticate(context.store, before))
 
 
 @router.delete("/session", status_code=204, response_class=Response)
 def log_out(request: Request, context: Context, caller: Caller) -> Response:
-    """Log out: the session ends and its cookie is removed. With a token nothing happens."""
+    """Log out: end the session and remove its cookie. A request with a token changes nothing."""
     sessions.log_out(context.store, caller)
     response = Response(status_code=204)
     cookies.clear(response, request, context.settings)
@@ -53,6 +54,7 @@ def log_out(request: Request, context: Context, caller: Caller) -> Response:
 
 @router.get("/whoami", response_model=WhoAmI)
 def who_am_i(context: Context, caller: Caller) -> Any:
+    """Your name, role, scopes, limits and use."""
     return {
         "user": caller.name,
         "role": caller.role,

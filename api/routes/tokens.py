@@ -27,7 +27,7 @@ def list_tokens(context: Context, caller: Caller) -> Any:
 def create_token(
     body: TokenBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Create a token. It cannot have more rights or expire later than the one used here. It is shown only this once."""
+    """Create a token. It is shown only once. It cannot have more rights, or expire later, than your own."""
     made = tokens.create(
         context.store,
         caller,
@@ -42,11 +42,11 @@ def create_token(
 
 @router.get("/tokens/{token_id}", response_model=Token, responses=documented(404))
 def show_token(token_id: TokenId, context: Context, caller: Caller) -> Any:
-    """One token, without its secret, which is never shown again."""
+    """One token, without its secret."""
     return tokens.show(context.store, caller, token_id)
 
 
 @router.delete("/tokens/{token_id}", status_code=204, responses=documented(404))
 def revoke_token(token_id: TokenId, context: Context, caller: Caller) -> None:
-    """Revoke a token. Revoking it again changes nothing."""
+    """Revoke a token. A second time changes nothing."""
     tokens.revoke(context.store, caller, token_id)

@@ -1,4 +1,4 @@
-"""The accounts of the team, one's own password, and who did what."""
+"""User accounts, and the caller's own password."""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ UserName = Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=
 
 @router.get("/users", response_model=Users)
 def list_users(context: Context, caller: Caller) -> Any:
-    """All accounts, by name; for admins."""
+    """All accounts, by name. For admins."""
     return {"items": directory.every(context.store, context.settings, caller)}
 
 
@@ -29,7 +29,7 @@ def list_users(context: Context, caller: Caller) -> Any:
 def create_user(
     body: UserBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Create an account; for admins. Without a password its owner can only use a token."""
+    """Create an account. For admins. Without a password, the user can only use tokens."""
     limits = Limits(**body.limits.as_request()) if body.limits else Limits()
     made = directory.create(
         context.store, context.settings, caller, body.name, Role(body.role), body.password, limits, idempotency_key
@@ -40,6 +40,7 @@ def create_user(
 
 @router.get("/users/{name}", response_model=User, responses=documented(404))
 def show_user(name: UserName, response: Response, context: Context, caller: Caller) -> Any:
+    """One account, with its limits and use. For admins."""
     return _shown(context, caller, name, response)
 
 
@@ -47,9 +48,9 @@ def show_user(name: UserName, response: Response, context: Context, caller: Call
 def change_user(
     name: UserName, body: UserChangeBody, response: Response, context: Context, caller: Caller, if_match: IfMatch = None
 ) -> Any:
-    """Change role, password or limits, or disable or enable an account; for admins.
+    """Change the role, password or limits of an account, or disable or enable it. For admins.
 
-    A new password ends all sessions of the user, and so does disabling. Tokens of a disabled user are not valid.
+    A new password ends all sessions of the user, and so does disabling. Tokens of a disabled user do not work.
     """
     directory.change(context.store, caller, name, body.as_request(), etags.read(if_match))
     return _shown(context, caller, name, response)

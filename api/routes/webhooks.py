@@ -1,4 +1,4 @@
-"""Webhooks: where you are told what becomes of your jobs."""
+"""Webhooks and their deliveries."""
 
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ def list_webhooks(context: Context, caller: Caller) -> Any:
 def create_webhook(
     body: WebhookBody, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Create a webhook. Messages are signed as Standard Webhooks specifies; the secret is shown only this once."""
+    """Create a webhook. Messages are signed as Standard Webhooks specifies. The secret is shown only once."""
     made = subscriptions.create(context.store, context.settings, caller, body.url, body.kinds, idempotency_key)
     response.headers["ETag"] = etags.write(made.body["version"])
     return {**created(made, response), "secret": made.secret}
@@ -35,6 +35,7 @@ def create_webhook(
 
 @router.get("/webhooks/{webhook_id}", response_model=Webhook, responses=documented(404))
 def show_webhook(webhook_id: WebhookId, response: Response, context: Context, caller: Caller) -> Any:
+    """One webhook, without its secret."""
     shown = subscriptions.show(context.store, caller, webhook_id)
     response.headers["ETag"] = etags.write(shown["version"])
     return shown
@@ -49,14 +50,17 @@ def edit_webhook(
     caller: Caller,
     if_match: IfMatch = None,
 ) -> Any:
-    """Change its address or its events, or disable it. With `If-Match`, only if it has not changed meanwhile."""
+    """Change the address or the events of a webhook, or disable or enable it.
+
+    With `If-Match`, only if it has not changed since you read it.
+    """
     subscriptions.update(context.store, context.settings, caller, webhook_id, body.as_request(), etags.read(if_match))
     return show_webhook(webhook_id, response, context, caller)
 
 
 @router.delete("/webhooks/{webhook_id}", status_code=204, responses=documented(404, 412))
 def delete_webhook(webhook_id: WebhookId, context: Context, caller: Caller, if_match: IfMatch = None) -> None:
-    """Delete a webhook and its unsent messages. With `If-Match`, only if it has not changed meanwhile."""
+    """Delete a webhook and its unsent messages. With `If-Match`, only if it has not changed since you read it."""
     subscriptions.remove(context.store, caller, webhook_id, etags.read(if_match))
 
 
@@ -64,7 +68,7 @@ def delete_webhook(webhook_id: WebhookId, context: Context, caller: Caller, if_m
 def test_webhook(
     webhook_id: WebhookId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
-    """Send a test message; its result is in the deliveries."""
+    """Send a test message. Its result is in the deliveries."""
     return created(subscriptions.test(context.store, caller, webhook_id, idempotency_key), response)
 
 
@@ -72,5 +76,5 @@ def test_webhook(
 def list_deliveries(
     webhook_id: WebhookId, context: Context, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> Any:
-    """Messages and their results, newest first; kept for 30 days."""
+    """Messages and their results, newest first. They are kept for 30 days."""
     return {"items": subscriptions.list_deliveries(context.store, caller, webhook_id, limit)}

@@ -9,11 +9,11 @@ __all__ = ["Artifacts"]
 
 class Artifact(BaseModel):
     name: str
-    bytes: int | None = Field(description="null if the file is created while it is sent")
+    bytes: int | None = Field(description="Null if the file is created while it is sent.")
     modified_at: datetime.datetime
     link: str
 
 
 class Artifacts(BaseModel):
     items: list[Artifact]
-    is_complete: bool = Field(description="false: the list is cut off")
+    is_complete: bool = Field(description="False: there are too many files, and the list is cut off.")

@@ -13,45 +13,51 @@ __all__ = ["Attempt", "Attempts", "Diff", "Metrics"]
 
 
 class Finding(BaseModel):
+    """The evidence for a diagnosis."""
+
     why: str
-    evidence: list[LogLine] = Field(description="the log lines that the diagnosis uses")
+    evidence: list[LogLine] = Field(description="The log lines that the diagnosis is based on.")
     figures: dict[str, int | float | str | None] = Field(
-        description="bytes, measured or logged (limit, in_use, peak, free, requested, …), and the operation that asked"
+        description="Measured or logged bytes (limit, in_use, peak, free, requested, …), and the operation that asked "
+        "for the memory."
     )
 
 
 class Attempt(BaseModel):
+    """One run of the trainer for a job."""
+
     job: int
-    number: int
+    number: int = Field(description="1 is the first attempt.")
     plan: Plan
-    adjustments: dict[str, int | bool] = Field(description="remedies besides the plan's levers")
+    adjustments: dict[str, int | bool] = Field(description="Remedies that are not part of the plan.")
     device: AttemptDevice
-    limit_bytes: int = Field(description="device memory available to the attempt")
+    limit_bytes: int = Field(description="Device memory available to the attempt.")
     predicted: Prediction | None
-    measured_peak_bytes: int | None = Field(description="of training")
-    measured_evaluation_peak_bytes: int | None
-    measured_host_peak_bytes: int | None = Field(description="host memory used by the trainer alone")
+    measured_peak_bytes: int | None = Field(description="Peak of device memory in training.")
+    measured_evaluation_peak_bytes: int | None = Field(description="Peak of device memory in evaluation.")
+    measured_host_peak_bytes: int | None = Field(description="Peak of host memory of the trainer alone.")
     prediction_error: float | None = Field(
-        description="(predicted - measured) / measured; null until it ends, and if memory ran out before the peak"
+        description="(predicted - measured) / measured. Null until the attempt ends, and if memory ran out before the "
+        "peak was reached."
     )
-    changes: list[Change] = Field(description="settings changed for this attempt, in the plan or besides it")
+    changes: list[Change] = Field(description="The settings that were changed for this attempt.")
     summary: str | None = Field(
-        description="what was changed, why, based on which measurement, and its effect on the result"
+        description="What was changed and why, the measurement behind it, and its effect on the result."
     )
-    ladder: list[Rung] = Field(description="the plans that would follow if memory ran out, as known at its start")
-    phase: str | None
-    step: int
-    saved_step: int | None = Field(description="step of its newest checkpoint")
+    ladder: list[Rung] = Field(description="The plans to fall back to if memory runs out, as known at its start.")
+    phase: str | None = Field(description="What the trainer does: building, training, evaluating, …")
+    step: int = Field(description="The last completed training step.")
+    saved_step: int | None = Field(description="Step of its newest checkpoint; null: none.")
     started_at: datetime.datetime
     trainer_started_at: datetime.datetime | None
     ended_at: datetime.datetime | None
-    outcome: str | None = Field(description="how it ended; null while it runs")
-    diagnosis: str | None
-    finding: Finding | None = Field(description="evidence for the diagnosis; null if nothing failed")
-    message: str | None
-    evidence: dict[str, Any] | None = Field(description="the outcome that the trainer wrote")
-    exit_status: int | None
-    followed_by: str | None = Field(description="what was done about it")
+    outcome: str | None = Field(description="How it ended; null while it runs.")
+    diagnosis: str | None = Field(description="Why it ended; null while it runs.")
+    finding: Finding | None = Field(description="Evidence for the diagnosis; null if nothing failed.")
+    message: str | None = Field(description="Why it ended, in one sentence.")
+    evidence: dict[str, Any] | None = Field(description="The outcome as the trainer wrote it.")
+    exit_status: int | None = Field(description="Exit status of the trainer.")
+    followed_by: str | None = Field(description="What was done about the failure; null: nothing.")
     links: dict[str, str]
 
 
@@ -63,14 +69,15 @@ class Diff(BaseModel):
     job: int
     attempt: int
     against: int | Literal["submitted"] | None = Field(
-        description="the attempt before; null: what was asked for; or the configuration that was submitted"
+        description="What the attempt is compared with: the previous attempt's number; null: the request; or "
+        "`submitted`: the pipeline.config that was sent."
     )
     summary: str | None
     changes: list[Change]
 
 
 class Series(BaseModel):
-    """Columns of equal length: a row is a range of steps, with the last step in it."""
+    """Columns of equal length. A row is a range of steps and stands for the last step in it."""
 
     name: str
     attempt: int
@@ -81,5 +88,5 @@ class Series(BaseModel):
 
 
 class Metrics(BaseModel):
-    names: list[str] = Field(description="names of all metrics of the job")
+    names: list[str] = Field(description="Names of all metrics of the job.")
     series: list[Series]

@@ -11,12 +11,12 @@ __all__ = ["Audit"]
 class AuditEntry(BaseModel):
     id: int
     at: datetime.datetime
-    user: str | None = Field(description="who did it")
+    user: str | None = Field(description="The user who did it; null for a refused log-in.")
     action: str = Field(examples=["job.cancel"])
     target: str = Field(examples=["job 7"])
-    data: dict[str, Any]
+    data: dict[str, Any] = Field(description="Details, which depend on the action.")
 
 
 class Audit(BaseModel):
     items: list[AuditEntry]
-    next: str | None = Field(description="the cursor of the next page; null on the last")
+    next: str | None = Field(description="The cursor of the next page; null on the last.")

@@ -18,17 +18,17 @@ Secret = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 def each_once(words: list[str]) -> list[str]:
     if len(set(words)) < len(words):
-        raise ValueError("each at most once")
+        raise ValueError("must not name the same value twice")
     return words
 
 
 class Body(BaseModel):
-    """Strict: "5" is not 5, and a field that nobody knows is a mistake rather than a wish."""
+    """Strict: "5" is not 5, and an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def as_request(self) -> dict[str, Any]:
-        """What was sent, and nothing that was not."""
+        """The fields that were sent, without defaults."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 

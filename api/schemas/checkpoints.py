@@ -11,7 +11,7 @@ class Checkpoint(BaseModel):
     name: str
     bytes: int
     modified_at: datetime.datetime
-    models: list[str] = Field(description="the models that training can start from it")
+    models: list[str] = Field(description="The models that can start from it.")
 
 
 class Checkpoints(BaseModel):

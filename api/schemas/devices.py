@@ -12,16 +12,16 @@ __all__ = ["DeviceHistory", "Devices"]
 
 
 class LeasedTo(BaseModel):
-    """The job that has the device. One that is not yours to see has no number, and its name says so."""
+    """The job that runs on the device. If you may not see the job, only its memory is shown."""
 
-    id: int | None
+    id: int | None = Field(description="The job's number.")
     attempt: int | None
     name: str
     owner: str | None
-    limit_bytes: int = Field(description="device memory available at its start")
-    peak_bytes: int | None = Field(description="measured so far")
+    limit_bytes: int = Field(description="Device memory available at the attempt's start.")
+    peak_bytes: int | None = Field(description="Peak of device memory so far.")
     predicted: Prediction | None
-    phase: str | None
+    phase: str | None = Field(description="What the trainer does: building, training, evaluating, …")
     progress: Progress | None
     link: str | None
 
@@ -29,41 +29,41 @@ class LeasedTo(BaseModel):
 class Process(BaseModel):
     pid: int
     name: str | None
-    used_bytes: int | None = Field(description="null if the driver does not report it")
+    used_bytes: int | None = Field(description="Device memory of the process; null if the driver does not report it.")
 
 
 class Device(BaseModel):
-    id: str
+    id: str = Field(description="`host/key`.")
     host: str
-    kind: Literal["gpu", "cpu"]
-    index: int
+    kind: Literal["gpu", "cpu"] = Field(description="cpu: a slot for one job on the host's processors.")
+    index: int = Field(description="Number of the device on its host.")
     name: str
     total_bytes: int
     free_bytes: int
-    ours_bytes: int = Field(description="held by the running job; for a slot, as its trainer last reported")
-    others_bytes: int = Field(description="held by other processes")
-    bfloat16: bool
-    utilisation: int | None = Field(description="percent")
-    temperature: int | None = Field(description="degrees Celsius")
-    processes: list[Process] = Field(description="other people's")
-    problem: str | None = Field(description="why nothing starts on it")
+    ours_bytes: int = Field(description="Memory of the running job; on a CPU slot, as its trainer last reported.")
+    others_bytes: int = Field(description="Memory of other processes.")
+    bfloat16: bool = Field(description="The device computes in bfloat16.")
+    utilisation: int | None = Field(description="Percent; null if it is not reported.")
+    temperature: int | None = Field(description="Degrees Celsius; null if it is not reported.")
+    processes: list[Process] = Field(description="Processes of others on the device.")
+    problem: str | None = Field(description="Why no job starts on it; null: no problem.")
     problem_since: datetime.datetime | None
-    seen_at: datetime.datetime
-    is_present: bool = Field(description="its host reported it recently")
+    seen_at: datetime.datetime = Field(description="Time of the host's last report.")
+    is_present: bool = Field(description="The host reported the device recently.")
     job: LeasedTo | None
 
 
 class DeviceHistory(BaseModel):
-    """Columns of equal length, the oldest first."""
+    """Columns of equal length, oldest first."""
 
     device: str
     total_bytes: int
     at: list[datetime.datetime]
-    ours_bytes: list[int] = Field(description="held by a Downshift job")
-    others_bytes: list[int] = Field(description="held by other processes")
-    utilisation: list[int | None]
-    temperature: list[int | None]
-    job: list[int | None] = Field(description="job that ran on it; null: none, or not visible to you")
+    ours_bytes: list[int] = Field(description="Memory of Downshift's job.")
+    others_bytes: list[int] = Field(description="Memory of other processes.")
+    utilisation: list[int | None] = Field(description="Percent.")
+    temperature: list[int | None] = Field(description="Degrees Celsius.")
+    job: list[int | None] = Field(description="The job that ran on it; null: none, or not visible to you.")
 
 
 class Devices(BaseModel):

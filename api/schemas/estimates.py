@@ -13,9 +13,9 @@ class EstimatedDevice(BaseModel):
     total_bytes: int
     free_bytes: int
     predicted: Prediction
-    fits: bool
-    fits_now: bool = Field(description="fits the memory that is free now, on a device without problems")
-    problem: str | None = Field(description="why nothing starts on it")
+    fits: bool = Field(description="The plan fits the device's memory.")
+    fits_now: bool = Field(description="It also fits the memory that is free now, and the device has no problem.")
+    problem: str | None = Field(description="Why no job starts on it; null: no problem.")
 
 
 class FieldProblem(BaseModel):
@@ -24,19 +24,19 @@ class FieldProblem(BaseModel):
 
 
 class Estimate(BaseModel):
-    possible: bool = Field(description="it could start on a known device; also true while no device is known")
-    problem: FieldProblem | None = Field(description="why submitting would be refused; null if it would be accepted")
-    waits_for: str | None = Field(description="the device that it would wait for, if it asks to wait")
-    asked: Plan
-    plan: Plan | None = Field(description="how it would start; null if no allowed plan fits")
+    possible: bool = Field(description="The job can start on a known device. Also true while no device is known.")
+    problem: FieldProblem | None = Field(description="Why the job would be refused; null if it would be accepted.")
+    waits_for: str | None = Field(description="The device that it would wait for, if it asks to wait.")
+    asked: Plan = Field(description="The plan as requested.")
+    plan: Plan | None = Field(description="The plan that it would start with; null if no allowed plan fits.")
     predicted: Prediction
-    changes: list[Change]
+    changes: list[Change] = Field(description="The differences between `asked` and `plan`.")
     config_changes: list[Change] = Field(
-        description="every field of your own `pipeline_config` that would not be run as it was sent, with the reason"
+        description="Every field of your own `pipeline_config` that would not run as sent, with the reason."
     )
     summary: str
     devices: list[EstimatedDevice]
-    ladder: list[Rung] = Field(description="what it can fall back to, step by step")
+    ladder: list[Rung] = Field(description="The plans to fall back to if memory runs out, in order.")
     host_peak_bytes: int | None = Field(
-        description="the most host memory that an attempt of this model used; null if none was measured"
+        description="The most host memory that an attempt of this model has used; null if none was measured."
     )

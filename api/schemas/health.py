@@ -13,4 +13,4 @@ class Health(BaseModel):
 
 class Ready(BaseModel):
     status: Literal["ready"]
-    broker: Literal["answers", "away"] = Field(description="away: jobs start a few seconds later")
+    broker: Literal["answers", "away"] = Field(description="away: jobs start a few seconds later.")

@@ -13,7 +13,7 @@ from services.domain.plan.policy import MAX_ATTEMPTS
 
 __all__ = ["AttemptDevice", "CloneBody", "EditBody", "Job", "Jobs", "Progress", "SubmitBody", "SubmittedJob"]
 
-_PRIORITY = "higher goes first; only admins can go above 0"
+_PRIORITY = "Higher goes first. Only admins can set it above 0."
 
 Text = Annotated[str, StringConstraints(max_length=10_000, pattern=patterns.NO_NUL)]
 ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=patterns.NO_NUL)]
@@ -23,22 +23,26 @@ Lever = Literal["micro_batch", "precision", "proposals", "image_size", "backbone
 class TrainBody(Body):
     steps: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] | None = Field(
         default=None,
-        description="default: as many as it takes to see 100 epochs of the dataset, but at least 8,000 images and "
-        "at most those that the model's own length sees (steps times batch size in /v1/models)",
+        description="Default: 100 epochs of the dataset, but at least 8,000 images, and at most as many images as the "
+        "model's default (steps times batch size in /v1/models).",
         examples=[2000],
     )
     epochs: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="instead of steps: how often each training image is seen; converted to steps by the batch size",
+        description="Instead of `steps`: how often each training image is seen. Converted to steps by the batch size.",
         examples=[None],
     )
-    batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = Field(default=None, examples=[8])
+    batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = Field(
+        default=None, description="Images per training step. Default: the model's.", examples=[8]
+    )
     learning_rate: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] | None = Field(
-        default=None, examples=[0.01]
+        default=None,
+        description="Default: the model's, scaled to the batch size.",
+        examples=[0.01],
     )
     evaluations: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None,
-        description="number of evaluations, the last one at the end; default: up to ten, at least 200 steps apart",
+        description="Number of evaluations. The last one is at the end. Default: up to ten, at least 200 steps apart.",
         examples=[10],
     )
 
@@ -50,50 +54,57 @@ class TrainBody(Body):
 
 
 class PolicyBody(Body):
-    """How the job may be made to need less memory. What is left out keeps its default."""
+    """How the job may be changed to need less memory. Fields that are left out keep their defaults."""
 
     levers: Annotated[list[Lever], Field(max_length=6, json_schema_extra={"uniqueItems": True})] = Field(
         default=["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"],
-        description="allowed changes, tried in this order",
+        description="The allowed changes, tried in this order.",
     )
-    min_batch_size: int = Field(default=1, ge=1, le=LARGEST_COUNT)
-    min_image_size: int = Field(default=256, ge=1, le=LARGEST_COUNT, description="of the shorter side")
+    min_batch_size: int = Field(default=1, ge=1, le=LARGEST_COUNT, description="The smallest batch size allowed.")
+    min_image_size: int = Field(
+        default=256, ge=1, le=LARGEST_COUNT, description="The smallest shorter side of the images allowed, in pixels."
+    )
     min_backbone: Annotated[str, StringConstraints(max_length=64, pattern=patterns.NO_NUL)] | None = Field(
-        default=None, description="the smallest backbone or model allowed", examples=[None]
+        default=None, description="The smallest backbone or model allowed. Null: any.", examples=[None]
     )
-    max_attempts: int = Field(default=6, ge=1, le=MAX_ATTEMPTS)
+    max_attempts: int = Field(default=6, ge=1, le=MAX_ATTEMPTS, description="The most attempts that the job may take.")
     prefer: Literal["shrink", "wait"] = Field(
-        default="shrink", description="wait: for a large enough device; shrink: reduce the job"
+        default="shrink",
+        description="shrink: reduce the job to fit a device. wait: wait for a device that is large enough.",
     )
-    plan_ahead: bool = Field(default=True, description="false: start exactly as asked, whatever is predicted")
+    plan_ahead: bool = Field(
+        default=True, description="False: start exactly as requested, whatever memory is predicted."
+    )
 
 
 class DeviceBody(Body):
-    min_memory_mb: int = Field(default=0, ge=0, le=2**24, description="memory that the job's device must have")
+    min_memory_mb: int = Field(
+        default=0, ge=0, le=2**24, description="The least total memory of the job's device; 0: any."
+    )
     wait: bool = Field(
         default=False,
-        description="true: accept the job even if no known device can hold it, and wait for one",
+        description="True: accept the job even if no known device can hold it, and wait for one.",
     )
 
 
 class JobFields(Body):
-    name: Line | None = Field(default=None, examples=["my first job"])
+    name: Line | None = Field(default=None, description="Default: model and dataset.", examples=["my first job"])
     notes: Text | None = Field(default=None, examples=["for the meeting on Friday"])
-    model: Name | None = Field(default=None, examples=["efficientdet_d0"])
+    model: Name | None = Field(default=None, description="A name in GET /v1/models.", examples=["efficientdet_d0"])
     train: TrainBody | None = None
     image_size: Annotated[list[Annotated[int, Field(ge=1, le=16_384)]], Field(min_length=2, max_length=2)] | None = (
-        Field(default=None, description="height, width", examples=[[512, 512]])
+        Field(default=None, description="Height and width in pixels. Default: the model's.", examples=[[512, 512]])
     )
     checkpoint: Name | None = Field(
         default=None,
-        description="the weights to start from: a name of GET /v1/checkpoints. Null or left out: random weights, "
-        "but it must be sent if the `pipeline_config` names a fine_tune_checkpoint",
+        description="The weights to start from: a name in GET /v1/checkpoints. Null or left out: random weights. It "
+        "must be sent, as null or a name, if the `pipeline_config` names a fine_tune_checkpoint.",
         examples=[None],
     )
     pipeline_config: ConfigText | None = Field(
         default=None,
-        description="a complete pipeline.config of your own, instead of a model; every change to it is listed in "
-        "`config_changes` with its reason (docs/pipeline-config.md)",
+        description="A complete pipeline.config of your own, instead of a model. Every change to it is listed in "
+        "`config_changes` with its reason (docs/pipeline-config.md).",
         examples=[None],
     )
     policy: PolicyBody | None = None
@@ -102,7 +113,7 @@ class JobFields(Body):
 
 
 class SubmitBody(JobFields):
-    """A job. Everything but `dataset` and `model` may be left out; `model` too, where there is a `pipeline_config`."""
+    """A job. Only `dataset`, and `model` or `pipeline_config`, are required."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -126,7 +137,7 @@ class SubmitBody(JobFields):
         },
     )
 
-    dataset: Name = Field(examples=["shapes"])
+    dataset: Name = Field(description="A name in GET /v1/datasets.", examples=["shapes"])
 
     @model_validator(mode="after")
     def _names_a_model(self) -> Self:
@@ -136,13 +147,13 @@ class SubmitBody(JobFields):
 
 
 class CloneBody(JobFields):
-    """What the copy has otherwise. What is left out stays as it is."""
+    """Changes to the copied request. Fields that are left out stay as they are."""
 
     dataset: Name = Field(default="", examples=["shapes"], json_schema_extra=without_default)
 
 
 class EditBody(Body):
-    """What may be changed after submitting; at least one of them."""
+    """Changes to a job. At least one field is required."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
 
@@ -172,13 +183,15 @@ class Policy(BaseModel):
 class Progress(BaseModel):
     step: int
     steps: int
-    eta_s: float | None = Field(description="remaining time of the running attempt; null until its speed is known")
+    eta_s: float | None = Field(description="Remaining seconds of the running attempt; null until its speed is known.")
 
 
 class Setback(BaseModel):
+    """An attempt that failed."""
+
     attempt: int
     diagnosis: str
-    followed_by: str | None = Field(description="what was done about it")
+    followed_by: str | None = Field(description="What was done about the failure; null: nothing.")
 
 
 class AttemptDevice(BaseModel):
@@ -192,38 +205,40 @@ class Job(BaseModel):
     notes: str
     owner: str
     state: State
-    reason: str | None = Field(description="why it failed, or what it waits for")
-    stopping: str | None = Field(description="requested while it runs: cancel or pause")
+    reason: str | None = Field(description="Why the job failed, or what it waits for.")
+    stopping: str | None = Field(
+        description="The stop that was requested and is under way: cancel or pause; null: none."
+    )
     priority: int
-    queue_position: int | None = Field(description="1 is next; null if the job is not queued")
+    queue_position: int | None = Field(description="1 is next; null if the job does not wait.")
     created_at: datetime.datetime
     started_at: datetime.datetime | None
     finished_at: datetime.datetime | None
     progress: Progress
-    current_attempt: int | None = Field(description="the running attempt")
-    attempts: int = Field(description="number of attempts so far")
-    setback: Setback | None = Field(description="the last attempt that failed; null if none did")
-    device: AttemptDevice | None = Field(description="of the newest attempt; null before the first")
+    current_attempt: int | None = Field(description="Number of the running attempt; null: none runs.")
+    attempts: int = Field(description="Number of attempts so far.")
+    setback: Setback | None = Field(description="The last attempt that failed; null: none.")
+    device: AttemptDevice | None = Field(description="Device of the newest attempt; null before the first.")
     model: str
     dataset: str
     policy: Policy
-    min_memory_bytes: int = Field(description="memory that its device must have; 0: any device")
-    asked: Plan = Field(description="as it was submitted")
-    plan: Plan = Field(description="of the running attempt, or of the next one")
+    min_memory_bytes: int = Field(description="The least total memory of its device; 0: any.")
+    asked: Plan = Field(description="The plan as submitted.")
+    plan: Plan = Field(description="The plan of the running attempt, or of the next one.")
     predicted: Prediction | None
-    summary: str | None = Field(description="why `plan` was chosen")
-    version: int = Field(description="the number in the ETag")
+    summary: str | None = Field(description="Why `plan` was chosen.")
+    version: int = Field(description="The number in the ETag.")
     links: dict[str, str]
 
 
 class Jobs(BaseModel):
     items: list[Job]
-    next: str | None = Field(description="the cursor of the next page; null on the last")
+    next: str | None = Field(description="The cursor of the next page; null on the last.")
 
 
 class SubmittedJob(Job):
     config_changes: list[Change] = Field(
         default=[],
-        description="every field of your own `pipeline_config` that is not run as it was sent, with the reason; for "
-        "the first attempt, as planned now",
+        description="Every field of your own `pipeline_config` that will not run as sent, with the reason. It "
+        "describes the first attempt as planned now.",
     )

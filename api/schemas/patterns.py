@@ -1,10 +1,10 @@
-"""The patterns that texts in requests must match, each with the sentence that explains it to people."""
+"""The patterns that texts in requests must match, each with the error message for a mismatch."""
 
 from services.users.principal import NAME as USER_NAME
 
 __all__ = ["EXPLAINED", "KEY", "NAME", "NO_NUL", "ONE_LINE", "URL", "USER"]
 
-NO_NUL = r"^[^\x00]*$"  # neither database keeps a NUL in a text
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL rejects NUL in texts
 ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 URL = r"^https?://[\x21-\x7e]+$"

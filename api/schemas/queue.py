@@ -8,7 +8,7 @@ __all__ = ["Queue"]
 
 
 class Queue(BaseModel):
-    queued: int
-    running: int
-    paused: int
-    items: list[Job] = Field(description="queued jobs, next one first")
+    queued: int = Field(description="Number of waiting jobs.")
+    running: int = Field(description="Number of running jobs.")
+    paused: int = Field(description="Number of paused jobs.")
+    items: list[Job] = Field(description="Waiting jobs, the next one first.")

@@ -12,7 +12,7 @@ __all__ = ["LoginBody", "WhoAmI"]
 
 
 class LoginBody(Body):
-    """Either `user` and `password`, or a `token`."""
+    """Either `user` and `password`, or `token` alone."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -50,7 +50,9 @@ class WhoAmI(BaseModel):
     user: str
     role: str
     scopes: list[str]
-    token_id: int | None
-    csrf: str | None = Field(description="for the header X-CSRF-Token, if you are logged in with a cookie")
-    limits: Limits = Field(description="null: none")
+    token_id: int | None = Field(description="The token of this request; null with a session.")
+    csrf: str | None = Field(
+        description="The value for the header X-CSRF-Token; null if you did not log in with a cookie."
+    )
+    limits: Limits = Field(description="Your limits; null: no limit.")
     use: OwnUse

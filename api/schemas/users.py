@@ -16,26 +16,32 @@ RoleName = Literal["viewer", "member", "admin"]
 
 
 class LimitsBody(Body):
-    """What is left out stays as it is; null: the service's default."""
+    """Fields that are left out stay as they are. Null: the service's default."""
 
-    max_queued: Annotated[int, Field(ge=0, le=LARGEST_COUNT)] | None = Field(default=None, examples=[20])
-    max_running: Annotated[int, Field(ge=0, le=LARGEST_COUNT)] | None = Field(default=None, examples=[2])
+    max_queued: Annotated[int, Field(ge=0, le=LARGEST_COUNT)] | None = Field(
+        default=None, description="Waiting jobs at a time.", examples=[20]
+    )
+    max_running: Annotated[int, Field(ge=0, le=LARGEST_COUNT)] | None = Field(
+        default=None, description="Running jobs at a time.", examples=[2]
+    )
     device_hours_week: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = Field(
-        default=None, description="today and the six days before", examples=[100.0]
+        default=None, description="Hours on devices, today and the six days before.", examples=[100.0]
     )
 
 
 class UserBody(Body):
     name: Annotated[str, StringConstraints(pattern=patterns.USER)] = Field(examples=["anna"])
     role: RoleName = Field(
-        default="member", description="a viewer can only read, a member submits jobs, an admin has full access"
+        default="member", description="A viewer can only read, a member can submit jobs, an admin has full access."
     )
-    password: Password | None = Field(default=None, examples=["correct horse battery staple"])
+    password: Password | None = Field(
+        default=None, description="Null: the user can only use tokens.", examples=["correct horse battery staple"]
+    )
     limits: LimitsBody | None = None
 
 
 class UserChangeBody(Body):
-    """What is left out stays as it is; at least one."""
+    """Changes to an account. At least one field is required."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
 
@@ -52,19 +58,19 @@ class UserChangeBody(Body):
 
 
 class OwnPasswordBody(Body):
-    password: Password = Field(description="the new one", examples=["correct horse battery staple"])
-    current: Secret | None = Field(default=None, description="the present password, if you have one")
+    password: Password = Field(description="The new password.", examples=["correct horse battery staple"])
+    current: Secret | None = Field(default=None, description="Your present password, if you have one.")
 
 
 class Limits(BaseModel):
-    max_queued: int | None
-    max_running: int | None
-    device_hours_week: float | None = Field(description="today and the six days before")
+    max_queued: int | None = Field(description="Waiting jobs at a time.")
+    max_running: int | None = Field(description="Running jobs at a time.")
+    device_hours_week: float | None = Field(description="Hours on devices, today and the six days before.")
 
 
 class Use(BaseModel):
-    running: int
-    device_hours_week: float
+    running: int = Field(description="Running jobs.")
+    device_hours_week: float = Field(description="Hours on devices, today and the six days before.")
 
 
 class User(BaseModel):
@@ -72,12 +78,12 @@ class User(BaseModel):
     role: str
     is_disabled: bool
     has_password: bool
-    limits: Limits = Field(description="the user's own; null: the service's default")
-    effective_limits: Limits = Field(description="with the defaults applied; null: no limit")
+    limits: Limits = Field(description="The user's own limits; null: the service's default.")
+    effective_limits: Limits = Field(description="The limits that apply, with the service's defaults; null: no limit.")
     use: Use
     created_at: datetime.datetime
     disabled_at: datetime.datetime | None
-    version: int = Field(description="the number in the ETag")
+    version: int = Field(description="The number in the ETag.")
     links: dict[str, str]
 
 

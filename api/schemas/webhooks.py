@@ -27,12 +27,12 @@ def _unique_without_default(schema: dict[str, Any]) -> None:
 class WebhookBody(Body):
     url: Url = Field(examples=["https://hooks.example/downshift"])
     kinds: MessageKinds = Field(
-        default=["job.succeeded", "job.failed", "job.replanned"], description="which events are sent; default: all"
+        default=["job.succeeded", "job.failed", "job.replanned"], description="The events to send. Default: all."
     )
 
 
 class WebhookEditBody(Body):
-    """At least one of them. Enabled again, a webhook is told what happens from then on."""
+    """Changes to a webhook. At least one field is required. A webhook that is enabled again gets only new events."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"minProperties": 1})
 
@@ -54,15 +54,17 @@ class Webhook(BaseModel):
     url: str
     kinds: list[str]
     created_at: datetime.datetime
-    failing_since: datetime.datetime | None = Field(description="deliveries have failed since then")
-    disabled_at: datetime.datetime | None = Field(description="nothing is sent since then")
+    failing_since: datetime.datetime | None = Field(
+        description="Deliveries have failed since then; null: they do not fail."
+    )
+    disabled_at: datetime.datetime | None = Field(description="Nothing is sent since then; null: it is enabled.")
     disabled_reason: str | None
-    version: int = Field(description="the number in the ETag")
+    version: int = Field(description="The number in the ETag.")
 
 
 class NewWebhook(Webhook):
     secret: str | None = Field(
-        description="signs the messages; shown once, so null if an Idempotency-Key is replayed",
+        description="The key that signs the messages. It is shown once, so a replay by Idempotency-Key has null here.",
         examples=["whsec_…"],
     )
 
@@ -73,14 +75,14 @@ class Webhooks(BaseModel):
 
 class Delivery(BaseModel):
     id: int
-    message_id: str = Field(description="the header webhook-id, the same in every retry")
+    message_id: str = Field(description="The header webhook-id. It is the same in every retry.")
     kind: str
     job: int | None
     created_at: datetime.datetime
     tries: int
-    next_at: datetime.datetime | None = Field(description="time of the next retry; null: none")
-    sent_at: datetime.datetime | None = Field(description="time of the successful delivery; null: not delivered")
-    status: int | None = Field(description="of the last answer")
+    next_at: datetime.datetime | None = Field(description="Time of the next try; null: none.")
+    sent_at: datetime.datetime | None = Field(description="Time of the successful delivery; null: not delivered.")
+    status: int | None = Field(description="HTTP status of the last answer; null: no answer.")
     error: str | None
 
 

@@ -128,7 +128,7 @@ def test_a_token_is_shown_to_its_owner_and_admins(service: Service) -> None:
 
 def test_a_scope_is_named_once(service: Service) -> None:
     problem = expect_problem(service.post("/v1/tokens", json={"name": "x", "scopes": ["read", "read"]}), 422)
-    assert problem["errors"] == [{"field": "scopes", "message": "each at most once"}]
+    assert problem["errors"] == [{"field": "scopes", "message": "must not name the same value twice"}]
 
 
 def test_so_many_tokens_of_one_user_are_valid_at_once(
