@@ -32,8 +32,8 @@ def test_the_folder_has_the_label_map_and_its_config_names_nothing_outside(tmp_p
 
 
 def test_the_export_is_synced_before_and_after_its_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from services.durable_file import sync
     from worker.trainer import export
-    from worker.trainer.report import sync
 
     building, folder = tmp_path / ".export.new", tmp_path / "export"
     (building / "saved_model").mkdir(parents=True)

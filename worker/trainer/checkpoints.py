@@ -8,8 +8,9 @@ from typing import Any
 import tensorflow as tf
 
 from services.domain.contract import Reason, Resume, resumed_step
+from services.durable_file import sync
 from worker.trainer.failures import Ending, mismatch, read_exception
-from worker.trainer.report import Reporter, sync
+from worker.trainer.report import Reporter
 from worker.trainer.step import TrainStep
 
 _NUMBER = re.compile(r"ckpt-(\d+)$")

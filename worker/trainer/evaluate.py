@@ -13,13 +13,14 @@ from object_detection.core import standard_fields
 from object_detection.utils import label_map_util
 
 from services.domain.contract import SAMPLE_CLASSES_FILE, EventKind, Phase, Reason
+from services.durable_file import write_durably
 from worker.trainer import class_labels, evaluators, preflight, samples
 from worker.trainer import input as inputs_of
 from worker.trainer.device import Memory
 from worker.trainer.evaluated_image import EvaluatedImage
 from worker.trainer.failures import read_exception
 from worker.trainer.model import set_training
-from worker.trainer.report import Reporter, write_durably
+from worker.trainer.report import Reporter
 
 FIELDS = standard_fields.InputDataFields
 DETECTION = standard_fields.DetectionResultFields

@@ -15,8 +15,8 @@ from object_detection import exporter_lib_v2
 from object_detection.utils import config_util
 
 from services.domain.pipeline_config.paths import without_paths
+from services.durable_file import sync
 from worker.trainer import model as models
-from worker.trainer.report import sync
 
 LABEL_MAP_FILE = "label_map.pbtxt"
 IMAGE = tf.TensorSpec([1, None, None, 3], tf.uint8, name="input_tensor")

@@ -19,6 +19,7 @@ from services.domain.contract import (
     Phase,
     bounded_metrics,
 )
+from services.durable_file import write_durably
 
 
 class Reporter:
@@ -80,26 +81,6 @@ class Reporter:
             os.fsync(self._events)
         write_durably(self.attempt_dir / OUTCOME_FILE, outcome.to_json())
         return True
-
-
-def write_durably(path: Path, text: str) -> None:
-    """Replace a file atomically: readers see the old or the new content, also after a power cut."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Flush a file, or a folder's entries, to disk: they survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def host_memory() -> dict[str, int]:
