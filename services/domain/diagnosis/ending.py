@@ -37,7 +37,7 @@ class Ending:
 def read_ending(
     exit_status: int | None,
     outcome: Outcome | None,
-    log_tail: str | Iterable[bytes] = "",
+    log: Iterable[bytes] = (),
     known: Case | None = None,
     *,
     is_whole: bool = False,
@@ -54,7 +54,6 @@ def read_ending(
     if exit_status == EXIT_CODES[Reason.COMPLETED]:
         return _without_failure(outcome)
     believed = outcome if outcome is not None and outcome.reason is not Reason.COMPLETED else None
-    log = [log_tail.encode(errors="replace")] if isinstance(log_tail, str) else log_tail
     said = believed.reason if believed else REASONS.get(exit_status) if exit_status is not None else None
     finding = diagnose(replace(known or Case(), exit_status=exit_status, outcome=believed, log=log, reason=said))
     diagnosis = finding.diagnosis or Diagnosis.BUG

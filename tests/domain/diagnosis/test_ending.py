@@ -18,7 +18,7 @@ def test_every_end_has_one_diagnosis_and_success_needs_outcome_and_status(
     exit_status: int | None, outcome: Outcome | None
 ) -> None:
     for log in LOGS:
-        ending = read_ending(exit_status, outcome, log)
+        ending = read_ending(exit_status, outcome, [log.encode()])
         succeeded = outcome is not None and outcome.reason is Reason.COMPLETED and exit_status == 0
         assert (ending.diagnosis is Diagnosis.COMPLETED) == succeeded
         assert ending.message
@@ -91,7 +91,7 @@ def test_without_an_outcome_the_exit_status_decides(reason: Reason, diagnosis: D
 )
 @pytest.mark.parametrize("exit_status", [1, -signal.SIGABRT, -signal.SIGKILL])
 def test_a_death_without_an_outcome_is_read_from_the_log(line: str, diagnosis: Diagnosis, exit_status: int) -> None:
-    assert read_ending(exit_status, None, f"step 1\n{line}\n").diagnosis is diagnosis
+    assert read_ending(exit_status, None, [f"step 1\n{line}\n".encode()]).diagnosis is diagnosis
 
 
 HARMLESS = [
@@ -105,11 +105,12 @@ HARMLESS = [
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_lines_that_look_fatal_and_are_not_explain_no_crash(line: str) -> None:
-    assert read_ending(-signal.SIGSEGV, None, line).diagnosis is Diagnosis.BUG
-    assert read_ending(-signal.SIGKILL, None, line).diagnosis is Diagnosis.UNKNOWN_KILL
-    assert read_ending(0, Outcome(reason=Reason.COMPLETED, message="done"), line).diagnosis is Diagnosis.COMPLETED
+    assert read_ending(-signal.SIGSEGV, None, [line.encode()]).diagnosis is Diagnosis.BUG
+    assert read_ending(-signal.SIGKILL, None, [line.encode()]).diagnosis is Diagnosis.UNKNOWN_KILL
+    done = Outcome(reason=Reason.COMPLETED, message="done")
+    assert read_ending(0, done, [line.encode()]).diagnosis is Diagnosis.COMPLETED
 
 
 def test_a_harmless_line_does_not_hide_a_fatal_one() -> None:
     log = "\n".join([*HARMLESS, "RESOURCE_EXHAUSTED: OOM when allocating tensor", HARMLESS[0]])
-    assert read_ending(1, None, log).diagnosis is Diagnosis.TOO_LARGE
+    assert read_ending(1, None, [log.encode()]).diagnosis is Diagnosis.TOO_LARGE
