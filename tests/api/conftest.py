@@ -16,7 +16,7 @@ from tests.support.databases import BACKENDS, new_database
 
 @pytest.fixture(autouse=True)
 def _passwords_are_checked_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept says how it was made, so that each costs what it was made with."""
+    """A stored password names its cost, so that tests can use a low one."""
     monkeypatch.setattr(passwords, "_N", 16)
 
 
@@ -29,7 +29,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def populated_sqlite(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> tuple[Path, People]:
-    """A database with people in it, and who they are: made once and copied for each test."""
+    """A database with users, and their tokens. Created once and copied for each test."""
     home = tmp_path_factory.mktemp("people")
     path = Path(shutil.copy(migrated_sqlite, home / "downshift.db"))
     with contextlib.closing(Store.open(f"sqlite:///{path}")) as store:
@@ -40,7 +40,7 @@ def populated_sqlite(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: 
 def populated_postgresql(
     tmp_path_factory: pytest.TempPathFactory, postgres: str, migrated_postgresql: str
 ) -> Iterator[tuple[str, People]]:
-    """The same on PostgreSQL, by the database's name."""
+    """The same on PostgreSQL: the database's name, and the users."""
     with new_database(postgres, migrated_postgresql) as address:
         with contextlib.closing(Store.open(address)) as store:
             people = add_people(store, tmp_path_factory.mktemp("people"))
@@ -58,7 +58,7 @@ def service_on_sqlite(home: Path, populated: tuple[Path, People], sample: Path, 
 
 @pytest.fixture
 def service(tmp_path: Path, populated_sqlite: tuple[Path, People], sample: Path) -> Iterator[Service]:
-    """On SQLite, where it is by default."""
+    """On SQLite, the default."""
     with service_on_sqlite(tmp_path / "home", populated_sqlite, sample) as found:
         yield found
 

@@ -1,4 +1,4 @@
-"""Who may ask. Nothing is open that is not listed, and nobody changes what is somebody else's."""
+"""Access: only listed paths are public, and users cannot change the data of others."""
 
 import re
 from collections.abc import Iterator
@@ -18,18 +18,18 @@ from tests.support.api_service import NOBODY, Browser, Service, expect_problem
 PLACES = {"name:path": "export.tar.gz", "name": "shapes"}
 NEEDED = {"/v1/jobs/{job_id}/logs/search": "?q=error"}
 PUBLIC = {("GET", "/login"), ("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/v1/session")}
-ADMINS = {"/v1/users", "/v1/audit"}  # and what is below them, but one's own password
+ADMINS = {"/v1/users", "/v1/audit"}  # and the paths below them, except the own password
 BODIES = {"PATCH": {"name": "mine now"}}
 
 
 @pytest.fixture(autouse=True)
 def _streams_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has happened, and then the end."""
+    """Streams end after the past events."""
     monkeypatch.setattr(events, "MAX_STREAM_S", 0.0)
 
 
 def routes(app: FastAPI) -> Iterator[tuple[str, str, str]]:
-    """Each method of each route, with the route as it is written and with something in its places."""
+    """Each method of each route: its pattern, and a path with values for the parameters."""
     for route in iter_route_contexts(app.routes):
         assert route.path, f"{route} has no path: who sees to it that it needs a token?"
         assert route.methods, f"{route.path} is no plain route: who sees to it that it needs a token?"
@@ -40,7 +40,7 @@ def routes(app: FastAPI) -> Iterator[tuple[str, str, str]]:
 
 
 def walked(service: Service) -> list[tuple[str, str, str]]:
-    """All but what is public, by this list and not by the gate's own."""
+    """All routes that are not in this test's own list of public ones."""
     found = list(routes(service.app))
     assert {(method, route) for method, route, _ in found} > PUBLIC
     return [(method, route, path) for method, route, path in found if (method, route) not in PUBLIC]
@@ -60,7 +60,7 @@ def test_every_route_that_is_not_public_needs_a_valid_token(service: Service) ->
             assert refused.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_no_route_is_open_to_a_cookie_that_is_none_or_of_one_who_is_out(service: Service) -> None:
+def test_no_route_accepts_an_invalid_or_ended_cookie(service: Service) -> None:
     service.job(attempts=1)
     browser = Browser(service)
     browser.log_in(token=service.tokens["anna"])
@@ -140,7 +140,7 @@ def test_on_no_route_is_there_a_token_or_webhook_of_another_member(service: Serv
             assert service.get(path).status_code == 200
 
 
-def test_what_is_public_is_read_only_and_holds_nobody_s_data(service: Service) -> None:
+def test_public_paths_are_read_only_and_hold_no_data_of_users(service: Service) -> None:
     job = service.job(name="a secret name")
     for path in (path for method, path in PUBLIC if method == "GET"):
         answer = service.get(path, by=None)

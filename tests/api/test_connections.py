@@ -1,4 +1,4 @@
-"""Clients that are slow, or many, against the real server on real sockets: others are answered meanwhile."""
+"""Slow clients and many clients on real sockets: the server still answers others."""
 
 import contextlib
 import dataclasses
@@ -50,7 +50,7 @@ class Served:
 
     def connect(self, said: bytes = b"") -> socket.socket:
         connection = socket.create_connection(self.address, 60)
-        with contextlib.suppress(ConnectionError):  # refused already
+        with contextlib.suppress(ConnectionError):  # already refused
             connection.sendall(said)
         return connection
 
@@ -98,7 +98,7 @@ def wait_until(condition: Any, process: "subprocess.Popen[bytes] | None" = None)
 
 
 def is_closed(connection: socket.socket) -> bool:
-    """By the server; reads what there is."""
+    """Has the server closed the connection? Reads all pending data."""
     connection.setblocking(False)
     try:
         while connection.recv(65536):
@@ -114,7 +114,7 @@ def is_closed(connection: socket.socket) -> bool:
 def service(
     tmp_path_factory: pytest.TempPathFactory, populated_sqlite: tuple[Path, People], sample: Path
 ) -> Iterator[Service]:
-    """One for all: these tests change nothing in it, and each start of the api takes seconds."""
+    """Shared by all tests: they do not change it, and starting the api takes seconds."""
     with service_on_sqlite(tmp_path_factory.mktemp("service") / "home", populated_sqlite, sample) as found:
         yield found
 
@@ -148,7 +148,7 @@ def test_others_are_answered_while_many_clients_are_slow(service: Service, usual
         for number in range(MANY):
             stack.enter_context(usual.connect(said))
             if number % 200 == 99:
-                wait_until(lambda: usual.ask().status_code == 200)  # 503 where there is no room for a moment
+                wait_until(lambda: usual.ask().status_code == 200)  # 503 while all connections are taken
         assert usual.ask("/v1/jobs", headers=bearer(service.tokens["anna"])).status_code == 200
     text = usual.log.read_text()[before:]
     assert "Too many open files" not in text
@@ -156,7 +156,7 @@ def test_others_are_answered_while_many_clients_are_slow(service: Service, usual
 
 
 def test_from_many_addresses_no_more_come_in_than_there_is_room_for(behind_a_proxy: Served) -> None:
-    """A trusted proxy has no limit of its own: what is left is the limit for all, without the room for streams."""
+    """A trusted proxy has no limit per address. The limit for all connections, without streams, still holds."""
     limits = Limits.of(Settings(), DESCRIPTORS)
     with contextlib.ExitStack() as stack:
         opened = []
@@ -221,7 +221,7 @@ def test_an_event_stream_stays_and_is_not_counted_with_the_others(service: Servi
             assert streams[-1].recv(20).startswith(b"HTTP/1.1 200")
         idle = [stack.enter_context(impatient.connect(HALF_A_HEAD)) for _ in range(6)]
         wait_until(lambda: all(is_closed(connection) for connection in idle))
-        time.sleep(2)  # longer than anybody else may be silent
+        time.sleep(2)  # longer than other connections may be idle
         assert [is_closed(stream) for stream in streams] == [False] * 6
         assert impatient.ask().status_code == 200
 
@@ -232,7 +232,7 @@ def test_one_address_has_only_so_many_and_the_longest_silent_go_first(service: S
         contextlib.ExitStack() as stack,
     ):
         first = [stack.enter_context(served.connect(HALF_A_HEAD)) for _ in range(5)]
-        time.sleep(0.5)  # so that the server has seen all
+        time.sleep(0.5)  # until the server has accepted all
         then = [stack.enter_context(served.connect(HALF_A_HEAD)) for _ in range(3)]
         wait_until(lambda: sum(is_closed(connection) for connection in first) == 3)
         assert not any(is_closed(connection) for connection in then)

@@ -1,4 +1,4 @@
-"""The dashboard as it is served: who gets a page, what a page may load, and where its files come from."""
+"""The dashboard as served: access to pages, what a page may load, and its files."""
 
 import os
 import re
@@ -67,7 +67,7 @@ def test_without_a_session_there_are_the_files_of_the_log_in_page_and_no_others(
 
 
 def imports(name: str) -> set[str]:
-    """The modules that a script names in its imports, as `static_files` calls them."""
+    """The modules that a script imports, by their names in `static_files`."""
     if not name.endswith(".js"):
         return set()
     text = static_files()[name].read_text()
@@ -88,7 +88,7 @@ def test_pages_listen_for_every_kind_of_event_that_there_is() -> None:
     written = (path.read_text() for path in (ROOT / "services").rglob("*.py"))
     kinds = {kind for text in written for kind in re.findall(r'\bevents\.add\([^")]*"(\w+)"', text)}
     assert {"submitted", "ended", "replanned", "planned"} <= kinds
-    kinds |= {kind.value for kind in EventKind} - {EventKind.STEP}  # pages are told how far a job is, not each step
+    kinds |= {kind.value for kind in EventKind} - {EventKind.STEP}  # pages get `progress` events instead
     listened = re.search(r"const KINDS = \[([^\]]+)\]", static_files()["js/shared/events.js"].read_text())
     assert listened
     assert kinds <= set(re.findall(r'"(\w+)"', listened[1]))
@@ -106,7 +106,7 @@ def test_a_page_says_nothing_of_a_job(service: Service) -> None:
         assert "onerror" not in page(service, path).text
 
 
-def test_a_person_who_errs_gets_a_page_with_the_way_back_and_a_program_a_problem(service: Service) -> None:
+def test_a_browser_gets_an_error_page_and_a_program_a_problem(service: Service) -> None:
     browser = Browser(service)
     browser.log_in(token=service.tokens["anna"])
     for path in ("/nowhere", "/jobs/x"):
@@ -116,12 +116,12 @@ def test_a_person_who_errs_gets_a_page_with_the_way_back_and_a_program_a_problem
         assert 'href="/"' in answer.text
         assert "'unsafe" not in answer.headers["content-security-policy"]
         expect_problem(browser.get(path), 404)
-        expect_problem(service.get(path, headers=HTML), 404)  # with a token: no person
+        expect_problem(service.get(path, headers=HTML), 404)  # a token: a program asks
     expect_problem(browser.get("/v1/nowhere", headers=HTML), 404)
     assert "<b>" not in browser.get("/<b>", headers=HTML).text
 
 
-def test_a_job_has_a_page_for_those_who_may_see_it(service: Service) -> None:
+def test_only_users_that_may_see_a_job_get_its_page(service: Service) -> None:
     object.__setattr__(service.settings, "private_jobs", True)
     for user, path, status in (("anna", "/jobs/1", 200), ("bert", "/jobs/1", 404), ("anna", "/jobs/9", 404)):
         browser = Browser(service)
@@ -153,7 +153,7 @@ def test_the_list_of_jobs_is_the_front_page(service: Service) -> None:
     assert (answer.status_code, answer.headers["location"]) == (308, "/?state=running")
 
 
-def test_one_who_has_logged_in_gets_the_pages(service: Service) -> None:
+def test_pages_are_served_after_a_log_in(service: Service) -> None:
     browser = Browser(service)
     assert browser.log_in(token=service.tokens["anna"]).status_code == 204
     assert browser.get("/jobs/1").status_code == 200

@@ -1,4 +1,4 @@
-"""What is sent twice is done once, wherever something is made."""
+"""Idempotency keys: a request that is sent twice is done once, in every route that creates something."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -25,7 +25,7 @@ MADE: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
 
 @pytest.fixture
 def furnished(service_on_each: Service) -> Service:
-    """With job 1 and webhook 1, both the admin's."""
+    """A service with job 1 and webhook 1, both of the admin."""
     assert service_on_each.post("/v1/jobs", json=BODY, by="admin").json()["id"] == 1
     made = service_on_each.post("/v1/webhooks", json={"url": "https://hooks.example"}, by="admin")
     assert made.json()["id"] == 1
@@ -64,7 +64,7 @@ def test_the_same_key_and_request_again_give_the_same_answer(
     assert "idempotency-replayed" not in first.headers
     assert again.headers["idempotency-replayed"] == "true"
     told, retold = first.json(), again.json()
-    if secret is not None:  # it was shown, and is kept nowhere
+    if secret is not None:  # shown once, and not stored
         assert told.pop(secret)
         assert retold.pop(secret) is None
     assert told == retold
@@ -72,8 +72,8 @@ def test_the_same_key_and_request_again_give_the_same_answer(
         expect_problem(furnished.post(path, json={**body, **change}, headers=KEY, by="admin"), 409, "key_reused")
 
 
-def test_a_job_is_told_once_what_to_do(furnished: Service) -> None:
-    """A pause that is sent again after somebody resumed the job is not a second one."""
+def test_an_action_on_a_job_is_done_once(furnished: Service) -> None:
+    """A pause that is sent again after a resume does not pause the job again."""
     for verb, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
         told = furnished.post(f"/v1/jobs/1/{verb}", headers={"Idempotency-Key": verb}, by="admin")
         again = furnished.post(f"/v1/jobs/1/{verb}", headers={"Idempotency-Key": verb}, by="admin")
@@ -132,8 +132,8 @@ def kept(service: Service, key: str) -> IdempotencyKey:
     ("path", "body"),
     [
         ("/v1/webhooks", {"url": "https://hooks.example/x"}),
-        ("/v1/users", {"name": "carl"}),  # the name is taken by the first
-        ("/v1/jobs", BODY),  # the first is one too many for the second
+        ("/v1/users", {"name": "carl"}),  # the first request takes the name
+        ("/v1/jobs", BODY),  # the first request uses up the limit
     ],
 )
 def test_sent_many_times_at_once_it_is_made_once(furnished: Service, path: str, body: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ def test_sent_many_times_at_once_it_is_made_once(furnished: Service, path: str, 
 def test_refused_because_the_same_was_a_moment_earlier_it_is_not_refused(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other's answer is not there when this one looks first."""
+    """A concurrent duplicate wins after this request has looked for a stored answer."""
     object.__setattr__(service.settings, "max_queued", 1)
     archive = {"params": {"name": "zoo"}, "content": tarred(ZOO), "headers": {**TAR, "Idempotency-Key": "archive"}}
     asked: list[tuple[str, dict[str, Any]]] = [

@@ -1,4 +1,4 @@
-"""`python -m api` as a process: what it says when it cannot start, how it serves, and that it ends."""
+"""`python -m api` as a process: errors at start, serving, and shutdown."""
 
 import contextlib
 import dataclasses
@@ -87,7 +87,7 @@ def test_it_says_what_to_do_where_the_tables_are_missing(tmp_path: Path) -> None
     assert "Traceback" not in started.stderr
 
 
-def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_path: Path) -> None:
+def test_it_serves_and_stops_even_with_an_open_stream(service: Service, tmp_path: Path) -> None:
     settings = dataclasses.replace(service.settings, bind=f"127.0.0.1:{free_port()}", log_json=True)
     log = tmp_path / "api.log"
     job, token = service.job(), service.tokens["anna"]
@@ -111,7 +111,7 @@ def test_it_serves_and_ends_also_while_somebody_listens(service: Service, tmp_pa
     assert ("GET", "/v1/jobs", 401, "-") in asked
     assert ("GET", "/v1/jobs", 200, "anna") in asked
     assert token not in log.read_text()
-    assert "Cancel 1 running task" not in log.read_text()  # the stream was ended, not waited for
+    assert "Cancel 1 running task" not in log.read_text()  # the stream was ended in time
 
 
 def _log_in(client: httpx.Client, forwarded_for: str, **body: str) -> httpx.Response:
@@ -141,7 +141,7 @@ def test_a_trusted_proxy_is_believed_and_what_its_client_made_up_is_not(service:
     settings = dataclasses.replace(service.settings, bind=bind, log_json=True, trusted_proxies="127.0.0.0/8")
     log = tmp_path / "api.log"
     with serving(settings, log) as client:
-        # What the client sent stands first; the proxy adds whom it saw.
+        # The first address is the client's claim; the proxy appends the one that it saw.
         tried = [_log_in(client, f"198.51.100.{number}, 192.0.2.1").status_code for number in range(40)]
         assert 429 in tried
         assert _log_in(client, "192.0.2.2", user="anna", password="not the password").status_code == 401

@@ -1,4 +1,4 @@
-"""The OpenAPI against the service: schemathesis makes up requests, right and wrong ones, and believes the document."""
+"""The service against its OpenAPI document: schemathesis sends valid and invalid requests and checks the answers."""
 
 import re
 from collections.abc import Iterator
@@ -23,31 +23,31 @@ from tests.api.conftest import service_on_sqlite
 from tests.support.api_service import People, Service
 
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_EXAMPLES = 12  # of each operation, beside those that walk the limits of each field
+_EXAMPLES = 12  # per operation, besides those at the limits of each field
 
 
 @pytest.fixture(scope="module")
 def busy_service(
     tmp_path_factory: pytest.TempPathFactory, populated_sqlite: tuple[Path, People], sample: Path
 ) -> Iterator[Service]:
-    """Jobs in every state, with attempts, series and files, so that requests get past "there is no such job"."""
+    """Jobs in every state, with attempts, series and files, so that requests do not all end in 404."""
     home = tmp_path_factory.mktemp("busy") / "home"
     with (
         service_on_sqlite(home, populated_sqlite, sample, max_jobs_per_user=10_000) as service,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(events, "MAX_STREAM_S", 0.0)  # what has happened, and then the end
+        patch.setattr(events, "MAX_STREAM_S", 0.0)  # streams end after the past events
         for number, state in enumerate(State):
             service.job("admin", state, attempts=number % 3, name=f"job {state}")
         service.device(leased_to=2)
-        # Tokens are revoked here, the one numbered 1 first of all: ours is another.
+        # Requests revoke tokens, above all token 1: use another one.
         service.tokens["admin"] = [service.token("admin", [Scope.ADMIN]) for _ in range(40)][-1]
         patch.setattr(door, "app", service.app)
         yield service
 
 
 class Door:
-    """The schema is read when tests are collected; the service behind it is there when they run."""
+    """The schema is read when tests are collected; the service is set when they run."""
 
     def __init__(self) -> None:
         self.app: Any = create_app(Settings(), Store.open("sqlite://"))
@@ -72,7 +72,7 @@ schema.app = door
 
 @schema.hook
 def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> Any:
-    """Numbers that would be right for some job become the numbers of jobs that there are."""
+    """Replace valid numbers by numbers of existing jobs and attempts."""
     for name, count in (("job_id", len(State)), ("number", 2)):
         value = (path_parameters or {}).get(name)
         if type(value) is int and 1 <= value <= LARGEST_ID and path_parameters:
@@ -82,7 +82,7 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 
 @schema.hook
 def map_body(context: Any, body: Any) -> Any:
-    """Names that have the form of one become names that there are: what lies behind them is worth a look too."""
+    """Replace valid names by existing ones, so that requests get past the check of names."""
     if isinstance(body, dict) and "scopes" not in body:
         for name, known in (("dataset", ["shapes"]), ("model", sorted(catalogue.MODELS))):
             value = body.get(name)
@@ -91,7 +91,7 @@ def map_body(context: Any, body: Any) -> Any:
     return body
 
 
-# What is sent to these can have the right form and yet name what is not there.
+# A valid body can still be refused here, because it names something that does not exist.
 _JUDGE_MORE_THAN_FORM = {
     "GET /v1/jobs",
     "POST /v1/jobs",
@@ -127,4 +127,4 @@ def test_the_service_does_what_its_openapi_says(case: Any, busy_service: Service
         excluded_checks=[positive_data_acceptance] if judged else [],
     )
     if answer.status_code == 401:
-        assert busy_service.get("/v1/whoami", by="admin").status_code == 200, "our own way in was closed by a request"
+        assert busy_service.get("/v1/whoami", by="admin").status_code == 200, "a request revoked this test's token"

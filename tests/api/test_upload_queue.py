@@ -1,4 +1,4 @@
-"""Archives wait in a line of their own, and those of one user do not fill it."""
+"""Checks of archives have their own queue, and one user cannot fill it."""
 
 import asyncio
 import threading
@@ -72,7 +72,7 @@ def test_a_place_is_free_again_after_work_that_failed(queue: UploadQueue) -> Non
     asyncio.run(scene())
 
 
-def test_who_waits_when_the_service_stops_is_told_to_send_it_again(queue: UploadQueue) -> None:
+def test_waiting_uploads_are_refused_when_the_service_stops(queue: UploadQueue) -> None:
     begun, go = threading.Event(), threading.Event()
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""The API behind a real web server, and listeners to its streams."""
+"""The API behind a real web server, and clients of its event streams."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
-    """The address it is served at, by a thread of this process."""
+    """Serve `app` on a thread of this process; yields its address."""
     server = Server(app)
     address = server.start()
     try:

@@ -1,4 +1,4 @@
-"""The API over a real store and a home with things in it, asked in process."""
+"""The API with a real store and a dataset, called in process."""
 
 import datetime
 import shutil
@@ -32,7 +32,7 @@ NOBODY = "dsh_" + "0" * 43
 
 @dataclass(frozen=True)
 class People:
-    """An admin, two members and a viewer who are in a database already."""
+    """An admin, two members and a viewer that exist in a database."""
 
     tokens: Mapping[str, str]
     principals: Mapping[str, Principal]
@@ -50,14 +50,14 @@ def add_people(store: Store, home: Path) -> People:
 
 
 class Service:
-    """`people` are in `store`. `ask` as one of them; None asks without a token."""
+    """`people` must exist in `store`. `ask` sends a request as one of them; None: without a token."""
 
     def __init__(self, home: Path, store: Store, people: People, sample: Path, **settings: Any) -> None:
         self.store = store
         values = {
             "home": home,
             "database_url": store.engine.url.render_as_string(hide_password=False),
-            "broker_url": "redis://127.0.0.1:1/0",  # nobody is there
+            "broker_url": "redis://127.0.0.1:1/0",  # no broker runs there
             "rate_limit": 0,
         }
         self.settings = Settings(**{**values, **settings})
@@ -104,7 +104,7 @@ class Service:
         return self.ask("POST", path, **options)
 
     def job(self, owner: str = "anna", state: State = State.QUEUED, attempts: int = 0, **request: Any) -> int:
-        """A job that was submitted, and then brought into this state with this many attempts."""
+        """Submit a job and set its state and number of attempts."""
         return self.records.job(self.principals[owner], state, attempts, {**BODY, **request})
 
     def attempt(self, job_id: int, number: int, runs: bool = False) -> Path:
@@ -145,7 +145,7 @@ class Service:
 
 
 class Browser:
-    """A person with a browser: the cookie is kept and sent, and the token against other sites' pages where it must."""
+    """A browser: keeps and sends the session cookie and the CSRF token."""
 
     def __init__(self, service: Service, base_url: str = "http://localhost") -> None:
         self.client = TestClient(service.app, base_url=base_url, raise_server_exceptions=False, follow_redirects=False)
@@ -166,7 +166,7 @@ class Browser:
 
 
 def expect_problem(response: httpx.Response, status: int, code: str | None = None) -> dict[str, Any]:
-    """The answer is problem+json, complete, with this status; returns it."""
+    """Check that the answer is complete problem+json with this status; return it."""
     assert response.status_code == status, response.text[:500]
     assert response.headers["content-type"] == PROBLEM
     body: dict[str, Any] = response.json()

@@ -1,4 +1,4 @@
-"""A request that will not do is refused in words of people, not of the validator."""
+"""Validation errors are sentences for people, not pydantic's messages."""
 
 import re
 from collections.abc import Callable
@@ -94,7 +94,7 @@ def _patterns(schema: Any) -> Any:
 
 
 def test_every_constraint_of_the_api_has_a_sentence(service: Service) -> None:
-    """Whatever kind of value is sent for any field, pydantic's own words are never shown."""
+    """Pydantic's own messages are never shown, whatever value is sent for a field."""
     app = service.app
     fields = [getattr(route, "body_field", None) for route in iter_route_contexts(app.routes)]
     bodies = {field.field_info.annotation for field in fields if field}

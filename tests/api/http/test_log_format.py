@@ -1,4 +1,4 @@
-"""The api's log stays readable whatever anybody on the network makes it say."""
+"""Clients cannot flood the api's log with warnings."""
 
 import io
 import logging
@@ -44,7 +44,7 @@ def test_different_warnings_and_the_record_of_requests_are_all_there() -> None:
     assert len(log.lines) == 100
 
 
-def test_what_was_held_back_is_told_at_the_end() -> None:
+def test_held_back_counts_are_written_at_the_end() -> None:
     log = Log()
     for _ in range(7):
         log.say("again")

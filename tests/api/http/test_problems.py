@@ -1,4 +1,4 @@
-"""Whatever goes wrong is problem+json, and says no more than the asker needs."""
+"""Every error is problem+json, and reveals no more than the caller needs."""
 
 import itertools
 import re
@@ -56,7 +56,7 @@ def test_a_method_that_is_not_there_names_those_that_are(service: Service) -> No
     assert "GET, POST" in problem["detail"]
 
 
-def test_an_error_that_nobody_foresaw_tells_its_number_and_nothing_else(
+def test_an_unexpected_error_shows_only_its_request_id(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*args: Any, **options: Any) -> None:
@@ -72,7 +72,7 @@ def test_an_error_that_nobody_foresaw_tells_its_number_and_nothing_else(
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_database_that_is_away_is_told_as_such(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_database_is_reported_as_such(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*args: Any, **options: Any) -> None:
         raise OperationalError("SELECT 1", {}, Exception("connection to 10.0.0.1 refused"))
 
@@ -126,18 +126,18 @@ def test_importing_the_api_imports_neither_the_worker_nor_tensorflow() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_body_whose_end_is_told_in_two_ways_is_refused(service: Service) -> None:
+def test_a_body_with_two_lengths_is_refused(service: Service) -> None:
     headers = {"Content-Type": "application/json", "Content-Length": "2", "Transfer-Encoding": "chunked"}
     refused = service.post("/v1/jobs", content=b"{}", headers=headers)
     assert "not both" in expect_problem(refused, 400, "bad_request")["detail"]
-    assert refused.headers["connection"] == "close"  # what follows is nobody's request
+    assert refused.headers["connection"] == "close"  # the rest of the body must not be read as a request
 
 
 @pytest.mark.parametrize("odd", ["%00", "%27%22%25_%5C%FF%0D%0A"])
 def test_no_odd_text_in_an_address_reaches_the_database(
     service_on_postgresql: Service, odd: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PostgreSQL takes no NUL in a text; SQLite would."""
+    """PostgreSQL rejects NUL in texts; SQLite would store it."""
     monkeypatch.setattr(events, "MAX_STREAM_S", 0.0)
     service = service_on_postgresql
     service.job(attempts=1)

@@ -1,4 +1,4 @@
-"""So many a minute, and then a little at a time."""
+"""Rate limits: a burst up to the limit, then a steady rate."""
 
 import pytest
 

@@ -27,7 +27,7 @@ def test_artifacts_are_listed_and_can_all_be_had(service: Service, job: int) -> 
     assert "export/saved_model/saved_model.pb" in names
     assert "attempt-1/samples/step-1.png" in names
     assert "attempt-2/train.log" in names
-    assert not any(name.endswith("attempt.json") for name in names)  # it names the host's folders
+    assert not any(name.endswith("attempt.json") for name in names)  # it contains paths of the host
     assert answer["is_complete"] is True
     for item in answer["items"]:
         had = service.get(item["link"])

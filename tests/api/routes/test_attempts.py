@@ -1,4 +1,4 @@
-"""What was tried, with which settings, and how it went."""
+"""Attempts: their settings, differences and metrics."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.support.api_service import Service, expect_problem
 from tests.support.zoo import zoo_like
 
 
-def test_attempts_tell_plan_device_times_and_end(service_on_each: Service) -> None:
+def test_attempts_show_plan_device_times_and_end(service_on_each: Service) -> None:
     job = service_on_each.job(state=State.RUNNING, attempts=2)
 
     first, second = service_on_each.get(f"/v1/jobs/{job}/attempts").json()["items"]
@@ -32,14 +32,14 @@ def test_attempts_tell_plan_device_times_and_end(service_on_each: Service) -> No
 @pytest.mark.parametrize(
     ("ended", "evaluation_mb", "error"),
     [
-        ({"reason": "completed"}, None, 0.0556),  # 950 MB were predicted, 900 measured
+        ({"reason": "completed"}, None, 0.0556),  # 950 MB predicted, 900 measured
         ({"reason": "stopped"}, 1000, -0.05),
-        ({"reason": "completed", "step_s": None}, None, None),  # never trained: no peak of training
+        ({"reason": "completed", "step_s": None}, None, None),  # it never trained: no training peak
         ({"reason": "device_memory"}, None, None),
         ({"reason": None}, None, None),
     ],
 )
-def test_an_attempt_tells_how_far_off_its_prediction_was(
+def test_an_attempt_shows_its_prediction_error(
     service: Service, ended: dict[str, Any], evaluation_mb: int | None, error: float | None
 ) -> None:
     job = service.job(attempts=1, state=State.FAILED)
@@ -79,7 +79,7 @@ def test_the_config_is_what_was_run(service: Service) -> None:
     assert pipeline_config.parse(answer.text).train_config.batch_size == 8
 
 
-NO_PARTS = {"what": None, "why": None, "cost": None, "group": None}  # of a reason that was kept in one piece
+NO_PARTS = {"what": None, "why": None, "cost": None, "group": None}  # a stored reason that is not split into parts
 
 
 def test_a_diff_names_each_field_with_its_reason(service_on_each: Service) -> None:
@@ -132,7 +132,7 @@ def test_series_come_in_columns_and_are_thinned(service_on_each: Service) -> Non
         ("learning_rate", 2, 1),
     ]
     assert whole["series"][0]["min"] == whole["series"][0]["max"] == whole["series"][0]["mean"]
-    assert thin["series"][0]["steps"] == [11, 23, 35, 40]  # three blocks of four to a range
+    assert thin["series"][0]["steps"] == [11, 23, 35, 40]  # each range has three blocks of four steps
     assert thin["series"][0]["max"][0] == 100.0
     assert thin["series"][0]["min"][3] == 2.5
 
@@ -145,7 +145,7 @@ def test_metrics_that_are_not_there_are_no_error(service: Service) -> None:
 
 
 @pytest.mark.parametrize("unwritten", [1, 2])
-def test_where_no_configuration_was_written_a_diff_tells_what_was_decided(service: Service, unwritten: int) -> None:
+def test_without_a_configuration_a_diff_shows_the_decided_changes(service: Service, unwritten: int) -> None:
     job = service.job(state=State.RUNNING, attempts=2)
     with service.store.transaction() as session:
         row = session.get(Attempt, (job, unwritten))
@@ -170,7 +170,7 @@ def test_an_attempt_is_compared_with_what_was_submitted(service: Service) -> Non
     run = pipeline_config.parse(service.get(f"/v1/jobs/{job}/attempts/3/config").text)
     listed = {field for field, change in changes.items() if change["group"] != "unused"}
     assert listed - {"micro_batch"} == {change.field for change in pipeline_config.compare(sent, run)}
-    # What was decided before the second and the third attempt is told with the third.
+    # The third attempt reports the changes decided before the second and the third.
     assert (changes["micro_batch"]["before"], changes["micro_batch"]["after"]) == ("8", "2")
     assert changes["train_config.use_bfloat16"]["lever"] == "precision"
     assert changes["train_config.num_steps"]["group"] == "request"

@@ -1,4 +1,4 @@
-"""Who did what: every route that changes something writes it down, under a kind that can be asked for."""
+"""The audit log: every route that changes something adds an entry, of a kind that can be filtered by."""
 
 import datetime
 from typing import Any
@@ -107,7 +107,7 @@ def test_a_wrong_current_password_is_written_down_like_a_refused_log_in(service:
 
     assert change(password="correct horse battery") == 204
     assert change(password="another horse entirely", current="a guess of somebody's") == 422
-    assert change(password="another horse entirely") == 422  # forgotten, not guessed
+    assert change(password="another horse entirely") == 422  # the current password is missing, not wrong
     [found] = refusals(service)
     assert (found["action"], found["target"], found["data"]["given"], found["data"]["address"]) == (
         "login.refused",

@@ -9,7 +9,7 @@ from tests.support.api_service import Service, expect_problem
 from tests.support.desk import GB, gpu
 
 
-def test_devices_tell_what_runs_on_them(service_on_each: Service) -> None:
+def test_devices_show_the_job_that_runs_on_them(service_on_each: Service) -> None:
     job = service_on_each.job(state=State.RUNNING, attempts=1)
     service_on_each.device(leased_to=job)
     (device,) = service_on_each.get("/v1/devices").json()["items"]
@@ -35,7 +35,7 @@ def test_a_slot_s_memory_is_its_job_s_as_far_as_the_trainer_says(service_on_each
     assert (device["free_bytes"], device["ours_bytes"], device["others_bytes"]) == (5 * GB, 3 * GB, 0)
 
 
-def test_devices_tell_who_else_holds_their_memory(service_on_each: Service) -> None:
+def test_devices_show_other_processes_and_their_memory(service_on_each: Service) -> None:
     service_on_each.device(
         processes=[
             {"pid": 4711, "name": "python", "used_bytes": 3 * 2**30},

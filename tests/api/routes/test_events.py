@@ -1,4 +1,4 @@
-"""The stream of a job's events."""
+"""Event streams of one job and of all jobs."""
 
 import asyncio
 import dataclasses
@@ -32,7 +32,7 @@ def parse(text: str) -> list[dict[str, Any]]:
     return [json.loads(block["data"]) for block in blocks]
 
 
-def test_a_job_that_has_ended_is_told_to_its_end(service_on_each: Service) -> None:
+def test_all_events_of_an_ended_job_are_sent(service_on_each: Service) -> None:
     job = service_on_each.job(attempts=2, state=State.SUCCEEDED)
     answer = service_on_each.get(f"/v1/jobs/{job}/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -46,7 +46,9 @@ def test_the_last_event_seen_is_where_it_goes_on(service: Service) -> None:
     assert parse(rest.text) == every[1:]
 
 
-def test_more_than_one_batch_is_told_once_and_in_order(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_one_page_of_events_is_sent_once_and_in_order(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(route, "PAGE", 7)
     job = service.job(state=State.CANCELLED)
     with service.store.transaction() as session:
@@ -56,9 +58,7 @@ def test_more_than_one_batch_is_told_once_and_in_order(service: Service, monkeyp
     assert [event["data"]["message"] for event in told[1:]] == [f"a\nb {number}" for number in range(20)]
 
 
-def test_what_happens_meanwhile_is_told_and_the_stream_has_an_end(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_events_are_sent_and_the_stream_ends(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "POLL_EVERY_S", 0.01)
     monkeypatch.setattr(route, "MAX_STREAM_S", 0.3)
     monkeypatch.setattr(route, "KEEP_ALIVE_S", 0.05)
@@ -81,7 +81,7 @@ def test_there_is_a_limit_of_streams(service: Service, path: str) -> None:
     expect_problem(service.get(path), 429)
 
 
-def test_a_job_that_has_ended_and_was_told_to_its_end_need_not_be_asked_for_again(service: Service) -> None:
+def test_an_ended_job_without_new_events_is_answered_with_204(service: Service) -> None:
     job = service.job(attempts=2, state=State.SUCCEEDED)
     last = parse(service.get(f"/v1/jobs/{job}/events").text)[-1]["id"]
     assert service.get(f"/v1/jobs/{job}/events", headers={"Last-Event-ID": str(last)}).status_code == 204
@@ -107,7 +107,7 @@ def test_all_jobs_events_start_now_or_after_the_one_that_is_named(service: Servi
     for options in ({"headers": {"Last-Event-ID": "1"}}, {"params": {"since": "1"}}):
         rest = service.get("/v1/events", **options).text
         assert kinds(rest)[:2] == ["hello", "submitted"]
-        assert [event["id"] for event in parse(rest)] == [2]  # not the hello's: cut off there, he must come back
+        assert [event["id"] for event in parse(rest)] == [2]  # `hello` has no id here
     both = service.get("/v1/events?since=0", headers={"Last-Event-ID": "2"})
     assert parse(both.text) == []
 
@@ -128,13 +128,13 @@ def test_who_has_seen_a_number_that_never_was_or_missed_too_much_starts_anew(
 
 @pytest.mark.usefixtures("_short")
 def test_of_a_job_too_a_number_that_never_was_counts_for_nothing(service: Service) -> None:
-    """The database was restored from a copy, and what is new has smaller numbers than what was seen."""
+    """The database was restored from a backup: new events have smaller ids than those already seen."""
     job = service.job(state=State.FAILED)
     told = service.get(f"/v1/jobs/{job}/events", headers={"Last-Event-ID": "99"})
     assert (told.status_code, kinds(told.text)) == (200, ["submitted"])
 
 
-def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_reason_to_wait_is_sent(service_on_each: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service = service_on_each
     waits, _ = service.job("anna"), service.job("bert")
     watch = Watch(service.store, service.settings, live_every_s=0.0)
@@ -147,7 +147,7 @@ def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monke
 
     for reason in ("Waits for a device with enough free memory: it has 8100 MB free", None):
         wait_for(reason)
-        with monkeypatch.context() as patch:  # the database goes away in the middle of it
+        with monkeypatch.context() as patch:  # the database fails in the middle of a poll
             patch.setattr(watch, "_devices", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 watch.look()
@@ -159,9 +159,7 @@ def test_who_waits_for_something_else_is_told_so(service_on_each: Service, monke
             assert watch.look() == []
 
 
-def test_what_a_look_that_failed_has_found_is_told_by_the_next(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_of_a_failed_poll_are_sent_by_the_next(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
     watch.look()
@@ -173,7 +171,7 @@ def test_what_a_look_that_failed_has_found_is_told_by_the_next(
     assert [news.kind for news in watch.look()] == ["submitted", "job", "queue"]
 
 
-def test_where_jobs_are_private_each_is_told_his_own_places(service_on_each: Service) -> None:
+def test_with_private_jobs_users_get_only_their_own_queue_positions(service_on_each: Service) -> None:
     service = service_on_each
     object.__setattr__(service.settings, "private_jobs", True)
     annas, berts = service.job("anna"), service.job("bert")
@@ -191,7 +189,7 @@ def test_where_jobs_are_private_each_is_told_his_own_places(service_on_each: Ser
     assert anna not in {one.owner_id for one in watch.current}
 
 
-def test_who_is_disabled_or_limited_moves_his_jobs_in_the_queue_and_all_are_told(service_on_each: Service) -> None:
+def test_disabling_or_limiting_a_user_changes_the_queue_and_is_sent(service_on_each: Service) -> None:
     service = service_on_each
     annas, berts = service.job("anna"), service.job("bert")
     watch = Watch(service.store, service.settings, live_every_s=0.0)
@@ -213,7 +211,7 @@ def test_who_is_disabled_or_limited_moves_his_jobs_in_the_queue_and_all_are_told
     assert watch.look() == []
 
 
-def test_when_a_device_was_seen_is_told_once_it_is_away(service: Service) -> None:
+def test_the_last_report_of_a_device_is_sent_once_it_is_absent(service: Service) -> None:
     service.device()
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
@@ -246,4 +244,4 @@ def test_a_stream_does_not_outlive_its_token(service: Service) -> None:
         token = session.get(Token, principal.authenticate(service.store, made).token_id)
         assert token is not None
         token.expires_at = utc_now() + datetime.timedelta(seconds=0.5)
-    assert "hello" in service.get("/v1/events", by=made).text  # it has an end
+    assert "hello" in service.get("/v1/events", by=made).text  # the stream ends

@@ -1,4 +1,4 @@
-"""Jobs over HTTP: what is accepted, what is refused, and what both look like."""
+"""Jobs over HTTP: accepted and refused requests, and their answers."""
 
 import base64
 import json
@@ -159,7 +159,7 @@ def test_a_key_that_is_none_is_refused(service: Service, key: str) -> None:
     assert problem["errors"][0]["field"] == "idempotency-key"
 
 
-def test_the_limit_of_jobs_is_told(service: Service) -> None:
+def test_the_limit_of_jobs_is_reported(service: Service) -> None:
     object.__setattr__(service.settings, "max_jobs_per_user", 1)
     service.job()
     expect_problem(service.post("/v1/jobs", json=BODY), 429, "limit_reached")
@@ -191,7 +191,7 @@ def test_the_list_is_narrowed_by_state_owner_and_name(service_on_each: Service) 
     assert found("owner=anna") == [first]
     assert found("owner=nobody") == []
     assert found("q=CONES") == [second, first]
-    assert found("q=100%25") == [first]  # a percent sign is a percent sign
+    assert found("q=100%25") == [first]  # a percent sign is not a wildcard
     assert found("q=_") == [] or third in found("q=_")
 
 
@@ -216,7 +216,7 @@ def test_a_wrong_query_is_refused_and_the_field_is_named(service: Service, query
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs?stat=failed", "/v1/queue?limt=3", "/v1/jobs/1?x", "/v1/models?q=d0"])
-def test_a_parameter_with_a_slip_in_its_name_is_told(service: Service, path: str) -> None:
+def test_a_misspelt_parameter_is_reported(service: Service, path: str) -> None:
     service.job()
     problem = expect_problem(service.get(path), 422, "invalid")
     assert "no such parameter" in problem["errors"][0]["message"]
@@ -251,7 +251,7 @@ def test_a_member_s_priority_ends_at_the_usual_one(service: Service) -> None:
     assert service.post("/v1/jobs", json={**BODY, "priority": 100}, by="admin").status_code == 202
 
 
-def test_a_running_job_tells_when_it_will_be_done(service: Service) -> None:
+def test_a_running_job_shows_its_remaining_time(service: Service) -> None:
     job = service.get(f"/v1/jobs/{service.job(state=State.RUNNING, attempts=2)}").json()
     assert job["current_attempt"] == 2
     assert job["queue_position"] is None
@@ -275,7 +275,7 @@ def test_a_job_that_does_not_exist_is_not_found(service: Service, verb: str) -> 
     expect_problem(service.ask(method, f"/v1/jobs/first{verb}"), 422)
 
 
-def test_an_edit_is_made_if_nobody_was_faster(service_on_each: Service) -> None:
+def test_an_edit_is_made_only_if_the_job_has_not_changed(service_on_each: Service) -> None:
     job = f"/v1/jobs/{service_on_each.job()}"
     tag = service_on_each.get(job).headers["etag"]
 
@@ -368,7 +368,7 @@ def test_a_clone_that_cannot_be_is_refused(service: Service, body: Any) -> None:
     expect_problem(service.post(f"/v1/jobs/{service.job()}/clone", json=body), 422)
 
 
-def test_an_estimate_tells_the_plan_and_makes_no_job(service_on_each: Service) -> None:
+def test_an_estimate_shows_the_plan_and_creates_no_job(service_on_each: Service) -> None:
     service_on_each.device()
     estimate = service_on_each.post("/v1/estimate", json=BODY)
     assert estimate.status_code == 200, estimate.text

@@ -34,7 +34,7 @@ def test_the_tail_is_the_last_lines_of_the_newest_attempt(service: Service, job:
 def test_a_search_finds_the_last_lines_that_hold_a_text_in_any_case(service: Service, job: int) -> None:
     assert service.get(f"/v1/jobs/{job}/logs?q=out%20of%20MEMORY").text == "Ran OUT of memory\n"
     assert service.get(f"/v1/jobs/{job}/logs?q=LINE&tail=2").text == "line 999\nline 1000\n"
-    assert service.get(f"/v1/jobs/{job}/logs?q=.*").text == ""  # a text, not a pattern
+    assert service.get(f"/v1/jobs/{job}/logs?q=.*").text == ""  # a plain text, not a regular expression
 
 
 def test_the_whole_log_is_a_file_to_be_saved(service: Service, job: int) -> None:
@@ -98,14 +98,14 @@ def test_a_search_goes_on_from_match_to_match(service: Service, job: int) -> Non
     assert match == {"line": 1001, "text": "Ran OUT of memory"}
 
 
-def test_the_lines_that_tell_why_it_ended_are_found(service: Service, job: int) -> None:
+def test_the_lines_that_show_why_it_ended_are_found(service: Service, job: int) -> None:
     trouble = "ResourceExhaustedError: OOM when allocating tensor with shape[8,512,512,64] and type float"
     log = folder(service, job) / "attempt-2" / "train.log"
     log.write_text("".join(f"Step {n}\n" for n in range(1, 501)) + f"{trouble}\n" + "bye\n")
     told = service.get(f"/v1/jobs/{job}/logs/error").json()
     assert (told["attempt"], told["diagnosis"]) == (2, "too_large")
     assert told["lines"][0] == {"line": 501, "text": trouble}
-    with service.store.transaction() as session:  # as its end was read, whatever became of the log
+    with service.store.transaction() as session:  # the stored finding wins over the log
         finding = {"why": "it was too large", "evidence": [{"line": 7, "text": "kept"}], "figures": {}}
         session.get_one(Attempt, (job, 2)).finding = finding
     assert service.get(f"/v1/jobs/{job}/logs/error").json()["lines"] == [{"line": 7, "text": "kept"}]
@@ -145,7 +145,7 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_million_lines_are_read_in_pieces_only(service: Service, job: int, million: Path) -> None:
-    """What is read of it is counted, in bytes of memory and not in seconds: benchmarks/log_viewer.py has those."""
+    """Checks memory, not time: benchmarks/log_viewer.py measures that."""
     log = folder(service, job) / "attempt-2" / "train.log"
     log.unlink()
     os.link(million, log)

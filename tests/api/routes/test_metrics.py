@@ -1,4 +1,4 @@
-"""/metrics as Prometheus reads it, and the board that is drawn from it."""
+"""/metrics as Prometheus reads it, and the Grafana dashboard that uses it."""
 
 import json
 import math
@@ -26,7 +26,7 @@ Key = tuple[str, frozenset[tuple[str, str]]]
 
 
 def parse(text: str) -> dict[Key, float]:
-    """As the format's description says, and no sample outside of its family, none twice."""
+    """Parse the text format. Each sample must belong to its family and occur once."""
     assert text.endswith("\n")
     found: dict[Key, float] = {}
     family, kind, families = "", "", set()
@@ -98,7 +98,7 @@ def test_the_service_in_numbers(busy: Service) -> None:
     assert value(found, "downshift_attempts_total", diagnosis="host") == 1
     assert value(found, "downshift_attempts_total", diagnosis="completed") == 1
     assert 3600 <= value(found, "downshift_queue_oldest_seconds") < 3700
-    # Of attempts that completed, however many measurements their probes made, and of the higher peak of both.
+    # Only completed attempts count, once each, with the higher of their two peaks.
     assert value(found, "downshift_prediction_error_ratio", quantile="0.5") == pytest.approx(1.0)
     assert value(found, "downshift_predictions_compared") == 1
     device = {"device": "box/gpu-0", "kind": "gpu"}
@@ -111,7 +111,7 @@ def test_the_service_in_numbers(busy: Service) -> None:
 
 
 def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on_each: Service) -> None:
-    """Also what was committed late, or by a host whose clock is late: nothing of the last hour is taken for settled."""
+    """Late commits and slow clocks count too: the last hour is always counted again."""
     service, ended = service_on_each, Ended()
     old, _ = service.job(state=State.FAILED, attempts=1), service.job(state=State.SUCCEEDED, attempts=1)
     with service.store.transaction() as session:
@@ -123,7 +123,7 @@ def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on
         return {state: count for state, count in found.jobs.items() if count}
 
     assert jobs() == {"failed": 1, "succeeded": 1}
-    with service.store.transaction() as session:  # nobody does that; it shows what is not counted again
+    with service.store.transaction() as session:  # not done in practice; it shows what is not counted again
         session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = None
     assert jobs() == {"failed": 1, "succeeded": 1}
     late = service.job(state=State.SUCCEEDED, attempts=1)

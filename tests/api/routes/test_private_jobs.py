@@ -1,4 +1,4 @@
-"""DOWNSHIFT_PRIVATE_JOBS: of others' jobs nothing can be seen but that the devices are not free."""
+"""DOWNSHIFT_PRIVATE_JOBS: of others' jobs, users see only that the devices are in use."""
 
 import pytest
 

@@ -29,15 +29,15 @@ def test_the_number_of_queries_does_not_grow_with_the_list(service: Service, pat
     assert cost() == few <= 7
 
 
-def test_a_job_tells_its_last_setback_and_what_was_done_about_it(service: Service) -> None:
+def test_a_job_shows_its_last_setback_and_what_was_done_about_it(service: Service) -> None:
     fresh, shrunk = service.job(), service.job(state=State.RUNNING, attempts=3)
     listed = {job["id"]: job["setback"] for job in service.get("/v1/jobs").json()["items"]}
     assert listed[fresh] is None
-    assert (listed[shrunk]["attempt"], listed[shrunk]["diagnosis"]) == (2, "too_large")  # the third runs
+    assert (listed[shrunk]["attempt"], listed[shrunk]["diagnosis"]) == (2, "too_large")  # the third attempt runs
     assert service.get(f"/v1/jobs/{shrunk}").json()["setback"] == listed[shrunk]
 
 
-def test_a_job_tells_the_device_that_it_has_or_had_last(service: Service) -> None:
+def test_a_job_shows_its_current_or_last_device(service: Service) -> None:
     fresh, ended = service.job(), service.job(state=State.FAILED, attempts=2)
     listed = {job["id"]: job["device"] for job in service.get("/v1/jobs").json()["items"]}
     assert listed == {fresh: None, ended: {"id": DEVICE, "name": "CPU slot of 1000 MB"}}
@@ -48,7 +48,7 @@ def test_no_jobs_are_no_page_and_no_next(service: Service) -> None:
     assert (page.items, page.before) == ([], None)
 
 
-def test_of_many_parameters_that_do_not_exist_the_first_are_told(service: Service) -> None:
+def test_only_the_first_unknown_parameters_are_reported(service: Service) -> None:
     answer = service.get("/v1/jobs?" + "&".join(f"x{number}=1" for number in range(1000)))
     assert answer.status_code == 422
     assert len(answer.json()["errors"]) == 20

@@ -1,4 +1,4 @@
-"""Logging in with a browser: the cookie, what it is good for, and when it is over."""
+"""Log-in with a browser: the cookie, what it allows, and when the session ends."""
 
 import contextlib
 import datetime
@@ -83,12 +83,12 @@ def test_only_the_digest_of_a_session_is_kept(service_on_each: Service) -> None:
         {"user": "anna", "password": "wrong horse battery"},
         {"user": "anna", "password": PASSWORD + " "},
         {"user": "zoe", "password": PASSWORD},
-        {"user": "vera", "password": PASSWORD},  # has none
+        {"user": "vera", "password": PASSWORD},  # has no password
         {"token": "dsh_" + "0" * 43},
         {"token": "é"},
     ],
 )
-def test_what_is_wrong_lets_nobody_in_and_does_not_say_what(anna: Browser, given: dict[str, str]) -> None:
+def test_a_wrong_log_in_is_refused_without_saying_what_is_wrong(anna: Browser, given: dict[str, str]) -> None:
     problem = expect_problem(anna.log_in(**given), 401, "unauthenticated")
     if "password" in given:
         assert problem["detail"] == "the name or the password is wrong, or the account is disabled"
@@ -151,7 +151,7 @@ def test_the_cookie_is_no_good_for_pages_of_other_sites(service: Service, header
     expect_problem(
         browser.client.post("/v1/session", json={"token": service.tokens["anna"]}, headers=headers), 403, "csrf_failed"
     )
-    assert service.get("/v1/jobs", headers=headers).status_code == 200  # a token is no cookie
+    assert service.get("/v1/jobs", headers=headers).status_code == 200  # browsers do not send tokens by themselves
 
 
 def test_a_link_from_elsewhere_may_be_followed(service: Service) -> None:
@@ -217,7 +217,7 @@ def test_a_session_ends_a_week_after_its_last_use(anna: Browser, service_on_each
     assert anna.get("/v1/whoami").status_code == 200
     assert session_of(begun_long_ago) > utc_now() + datetime.timedelta(days=4)
     assert anna.get("/v1/whoami").status_code == 200
-    assert session_of(lambda row: None) < utc_now() + datetime.timedelta(days=1, seconds=1)  # a month in all
+    assert session_of(lambda row: None) < utc_now() + datetime.timedelta(days=1, seconds=1)  # 30 days in all
     session_of(over)
     expect_problem(anna.get("/v1/whoami"), 401)
 
@@ -253,7 +253,7 @@ def test_an_admin_s_new_password_and_disabling_end_every_session(anna: Browser, 
     assert service.ask("PATCH", "/v1/users/anna", json={"disabled": True}, by="admin").status_code == 200
 
     expect_problem(anna.get("/v1/whoami"), 401)
-    expect_problem(service.get("/v1/whoami"), 401)  # with her token
+    expect_problem(service.get("/v1/whoami"), 401)  # with the token of anna
     expect_problem(anna.log_in(user="anna", password="another horse entirely"), 401)
     expect_problem(anna.log_in(token=service.tokens["anna"]), 401)
     service.ask("PATCH", "/v1/users/anna", json={"disabled": False}, by="admin")
@@ -301,9 +301,9 @@ class TestRates:
         problem = expect_problem(refused, 429, "rate_limited")
         assert "10 log-ins a minute" in problem["detail"]
         assert refused.headers["retry-after"] == "6"
-        assert browser.log_in(token=service.tokens["anna"]).status_code == 204  # not the same door
+        assert browser.log_in(token=service.tokens["anna"]).status_code == 204  # tokens have a limit of their own
 
-    def test_tries_from_many_places_keep_nobody_out_where_he_was_in_before(self, service: Service) -> None:
+    def test_guesses_from_many_networks_do_not_lock_users_out_of_known_networks(self, service: Service) -> None:
         give_password(service, "anna")
         object.__setattr__(service.app.state.context, "login_limits", LoginLimits(clock=lambda: 0.0))
 
@@ -318,7 +318,7 @@ class TestRates:
         assert log_in("192.0.2.9", PASSWORD) == 429
         assert log_in("198.51.100.1", PASSWORD) == 204
 
-    def test_one_s_own_password_is_guessed_ten_times_a_minute_and_only_by_oneself(self, service: Service) -> None:
+    def test_the_own_password_can_be_tried_ten_times_a_minute(self, service: Service) -> None:
         give_password(service, "anna")
         object.__setattr__(service.app.state.context, "login_limits", LoginLimits(clock=lambda: 0.0))
         for number in range(7):

@@ -1,4 +1,4 @@
-"""Tokens over HTTP: shown once, never stronger than the one they were made with, gone when revoked."""
+"""Tokens over HTTP: shown once, with no more rights than their creator's token, invalid when revoked."""
 
 import datetime
 from typing import Any
@@ -48,7 +48,7 @@ def test_what_ended_long_ago_is_not_listed(service_on_each: Service) -> None:
     long_ago = ago(31 * 24 * 3600)
     service._change_token(service.token("anna"), revoked_at=long_ago)
     service._change_token(service.token("anna"), expires_at=long_ago)
-    assert len(service.get("/v1/tokens").json()["items"]) == listed + 2  # those that ended just now
+    assert len(service.get("/v1/tokens").json()["items"]) == listed + 2  # tokens that have just ended are still listed
 
 
 def test_others_tokens_are_not_there_but_for_admins(service: Service) -> None:
@@ -135,7 +135,7 @@ def test_so_many_tokens_of_one_user_are_valid_at_once(
     service_on_each: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = service_on_each
-    monkeypatch.setattr("services.users.tokens._MOST", 3)  # one is there
+    monkeypatch.setattr("services.users.tokens._MOST", 3)  # the user already has one
     for made in [service.post("/v1/tokens", json={"name": "more"}) for _ in range(2)]:
         assert made.status_code == 201
     problem = expect_problem(service.post("/v1/tokens", json={"name": "more"}), 429, "too_many")

@@ -1,4 +1,4 @@
-"""Datasets and checkpoints that are sent as archives."""
+"""Uploads of datasets and checkpoints as archives."""
 
 import dataclasses
 import errno
@@ -38,7 +38,7 @@ def tarred(files: dict[str, bytes], mode: str = "w") -> bytes:
 
 @pytest.fixture
 def records(sample: Path) -> dict[str, bytes]:
-    """What a person has in a folder."""
+    """The files of a dataset, as a user has them in a folder."""
     train, validation = sorted(sample.glob("train*.tfrecord")), sorted(sample.glob("val*.tfrecord"))
     assert train
     assert validation
@@ -80,7 +80,7 @@ def test_a_share_can_be_put_aside(service: Service, records: dict[str, bytes]) -
     assert (made["images"], made["validation_images"]) == (3, 1)
 
 
-def test_what_is_wrong_is_told_without_our_paths_and_nothing_is_added(
+def test_an_invalid_archive_is_refused_without_our_paths_and_nothing_is_added(
     service: Service, records: dict[str, bytes]
 ) -> None:
     name = next(name for name in records if "train" in name)
@@ -126,7 +126,7 @@ def test_an_archive_is_no_larger_than_the_setting(service: Service, records: dic
     settings = dataclasses.replace(service.settings, max_upload_mb=1)
     service.client = TestClient(create_app(settings, service.store), base_url="http://localhost")
     padded = tarred({**records, "mine/train-more": bytes(2**20)})
-    for content in (padded, iter([padded])):  # with its size ahead, and without
+    for content in (padded, iter([padded])):  # with Content-Length, and without
         problem = expect_problem(send(service, "/v1/datasets?name=mine", content), 413, "too_large")
         assert problem["detail"] == "the limit for an archive is 1 MB"
     packed = tarred({**records, "mine/train-more": bytes(2**20)}, "w:gz")
@@ -217,7 +217,7 @@ def test_a_class_name_without_end_is_refused_and_not_repeated(service: Service, 
     assert len(problem["detail"]) < 200
 
 
-def test_an_archive_too_many_is_told_when_to_come_again(service: Service, records: dict[str, bytes]) -> None:
+def test_an_archive_beyond_the_limit_is_refused_with_a_retry_time(service: Service, records: dict[str, bytes]) -> None:
     queue = service.client.app.state.context.upload_queue  # type: ignore[attr-defined]
     anna = service.principals["anna"].user_id
     queue._held[anna] = MAX_PENDING_PER_USER

@@ -1,4 +1,4 @@
-"""Accounts over HTTP: made, shown and changed by admins; limits; who did what."""
+"""Accounts over HTTP: admins create, show and change them; limits; the audit log."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ def test_the_last_admin_stays_one(service_on_each: Service, change: dict[str, An
     assert service.ask("PATCH", "/v1/users/admin", json=change, by="admin").status_code == 200
 
 
-def test_the_defaults_are_in_the_settings_and_limits_are_told(service: Service) -> None:
+def test_default_limits_come_from_the_settings_and_are_shown(service: Service) -> None:
     object.__setattr__(service.settings, "max_queued", 1)
     service.job()
     me = service.get("/v1/whoami").json()

@@ -1,4 +1,4 @@
-"""Streams of events behind a real server: many, cut, slow, and across what happens in the database meanwhile."""
+"""Event streams behind a real server: many, interrupted and slow ones, while the database changes."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ def warn(service: Service, job: int, message: str) -> None:
 
 
 async def warned(heard: AsyncIterator[Message], last: str) -> list[Message]:
-    """The warnings up to the one that says `last`."""
+    """The warnings up to the one with the message `last`."""
     told = []
     async for message in heard:
         if message.event == "warning":
@@ -94,7 +94,7 @@ def test_fifty_listeners_cost_what_one_costs(service: Service, monkeypatch: pyte
     with serving(service.app) as address:
         alone, together = asyncio.run(cost(address, 1)), asyncio.run(cost(address, 50))
     assert alone <= 5
-    assert together <= 5.2  # the first look of the thirty may have been under way
+    assert together <= 5.2  # the first of the thirty polls may have been under way
 
 
 def test_nobody_listens_and_nothing_is_asked(service: Service) -> None:
@@ -103,7 +103,7 @@ def test_nobody_listens_and_nothing_is_asked(service: Service) -> None:
             await first(heard, "hello")
         event_hub: EventHub = service.app.state.event_hub
         await until(lambda: event_hub.open_streams == 0)
-        await asyncio.sleep(0.1)  # the look that was under way
+        await asyncio.sleep(0.1)  # a poll may be under way
         with counted(service.store) as asked:
             await asyncio.sleep(0.3)
         assert asked == []
@@ -112,7 +112,7 @@ def test_nobody_listens_and_nothing_is_asked(service: Service) -> None:
         asyncio.run(visit(address))
 
 
-def test_a_stream_that_is_cut_again_and_again_tells_everything_once(service_on_each: Service) -> None:
+def test_a_stream_that_breaks_repeatedly_sends_every_event_once(service_on_each: Service) -> None:
     service = service_on_each
     number = [service.job(), service.job("bert")]
     count, rng = 300, random.Random(7)
@@ -145,7 +145,7 @@ def test_a_stream_that_is_cut_again_and_again_tells_everything_once(service_on_e
     assert [message.id for message in told] == sorted({message.id for message in told})
 
 
-def test_who_was_away_while_nobody_listened_is_told_from_the_database(service: Service) -> None:
+def test_events_missed_while_no_stream_was_open_are_read_from_the_database(service: Service) -> None:
     job = service.job()
 
     async def listen(address: str) -> None:
@@ -163,7 +163,7 @@ def test_who_was_away_while_nobody_listened_is_told_from_the_database(service: S
         asyncio.run(listen(address))
 
 
-def test_what_is_committed_out_of_order_is_told_in_order(service_on_postgresql: Service) -> None:
+def test_events_committed_out_of_order_are_sent_in_order(service_on_postgresql: Service) -> None:
     service = service_on_postgresql
     one, two = service.job(), service.job()
 
@@ -177,7 +177,7 @@ def test_what_is_committed_out_of_order_is_told_in_order(service_on_postgresql: 
                 await asyncio.to_thread(warn, service, two, "second")
                 async with listening(address, service.tokens["vera"]) as late:
                     hello = asyncio.create_task(first(late, "hello"))
-                    await asyncio.sleep(0.3)  # many looks
+                    await asyncio.sleep(0.3)  # many polls
             told = await warned(heard, "second")
             assert [message.content["message"] for message in told] == ["first", "second"]
             await hello
@@ -228,7 +228,7 @@ def test_told_to_stop_the_server_ends_its_streams_at_once(service: Service, capl
     assert "timeout graceful shutdown exceeded" not in caplog.text
 
 
-def test_what_runs_is_told_as_it_goes_on_and_nothing_of_it_is_kept(service: Service) -> None:
+def test_progress_is_sent_live_and_not_stored(service: Service) -> None:
     job = service.job(state=State.RUNNING, attempts=1)
 
     async def listen(address: str) -> None:
@@ -244,13 +244,13 @@ def test_what_runs_is_told_as_it_goes_on_and_nothing_of_it_is_kept(service: Serv
             assert message.content["step"] == 41
             assert message.content["eta_s"] == (100 - 41) * 0.5
             async with listening(address, service.tokens["vera"]) as later:
-                assert (await first(later, "progress")).content["step"] == 41  # as it is now, also for who comes now
+                assert (await first(later, "progress")).content["step"] == 41  # the current state
 
     with serving(service.app) as address:
         asyncio.run(listen(address))
 
 
-def test_jobs_the_queue_and_devices_are_told_as_they_are_now(service: Service) -> None:
+def test_jobs_the_queue_and_devices_are_sent_in_their_current_state(service: Service) -> None:
     async def listen(address: str) -> None:
         async with listening(address, service.tokens["vera"]) as heard:
             await first(heard, "hello")
@@ -291,7 +291,7 @@ def test_a_job_s_stream_ends_with_the_job(service: Service) -> None:
 
 
 def test_a_job_s_stream_goes_on_whatever_ended_before(service: Service) -> None:
-    """Told from memory: somebody has listened since before the first of them."""
+    """Replayed from memory: another stream has been open since before the first event."""
 
     async def listen(address: str) -> None:
         async with listening(address, service.tokens["vera"]) as all_jobs:
@@ -311,7 +311,7 @@ def test_a_job_s_stream_goes_on_whatever_ended_before(service: Service) -> None:
         asyncio.run(listen(address))
 
 
-def test_what_one_may_not_see_is_not_told_to_him(service: Service) -> None:
+def test_events_of_hidden_jobs_are_not_sent(service: Service) -> None:
     anna = service.principals["anna"].user_id
     object.__setattr__(service.settings, "private_jobs", True)
     theirs, own = service.job("anna"), service.job("bert")
@@ -342,7 +342,7 @@ def test_what_one_may_not_see_is_not_told_to_him(service: Service) -> None:
         asyncio.run(listen(address))
 
 
-def test_the_stream_of_one_who_would_not_be_let_in_any_more_ends(service_on_each: Service) -> None:
+def test_a_stream_ends_when_its_caller_loses_access(service_on_each: Service) -> None:
     service = service_on_each
     store, admin, anna = service.store, service.principals["admin"], service.principals["anna"]
     directory.change(store, admin, "anna", {"password": "correct horse battery"})
@@ -381,8 +381,8 @@ def tokens_of(service: Service, secret: str) -> int:
     return principal.authenticate(service.store, secret).token_id or 0
 
 
-def test_who_is_dismissed_is_not_told_what_waits_for_him(service: Service) -> None:
-    """Also one whose stream is held up: what was to be sent stays unsent."""
+def test_a_caller_without_access_gets_no_queued_messages(service: Service) -> None:
+    """Queued messages are dropped, even while the stream is blocked."""
     member = hub.Subscription(service.principals["anna"], None)
     told = hub.Message.of(News("warning", {}, utc_now()))
     for _ in range(hub.MAX_QUEUED):
@@ -392,7 +392,7 @@ def test_who_is_dismissed_is_not_told_what_waits_for_him(service: Service) -> No
     assert member.text(told) is None
 
 
-def test_whether_they_may_stay_is_asked_once_for_all(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_access_is_rechecked_once_for_all_streams(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "POLL_EVERY_S", 0.05)
     given = [service.token("anna") for _ in range(20)]
 
