@@ -21,7 +21,7 @@ from services.users.principal import Principal, Role, Scope
 from worker.app import Worker
 
 ROOT = Path(__file__).parents[2]
-FAKE_TRAINER = f"{sys.executable} {ROOT / 'tests' / 'fake_trainer.py'}"
+FAKE_TRAINER = f"{sys.executable} {ROOT / 'tests' / 'support' / 'fake_trainer.py'}"
 TIMEOUT_S = 60.0
 
 
