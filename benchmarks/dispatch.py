@@ -61,7 +61,7 @@ def common(home: Path) -> dict[str, object]:
         "bind": addresses.free_bind(("127.0.0.1", 0)),
         "min_free_disk_mb": 1,
         "rate_limit": 0,  # it asks as fast as it can
-        "trainer": f"{sys.executable} {ROOT / 'tests' / 'fake_trainer.py'}",
+        "trainer": f"{sys.executable} {ROOT / 'tests' / 'support' / 'fake_trainer.py'}",
     }
 
 

@@ -1,4 +1,4 @@
-"""The logs of tests/logs: each as real programs print them, with the exit status and the diagnosis that is right."""
+"""The logs of tests/support/logs, as real programs print them, each with its exit status and its diagnosis."""
 
 import json
 from dataclasses import dataclass
