@@ -317,7 +317,7 @@ export function start(root, { id, state }) {
   function updatePicture({ firstChild: button }, { link, words }) {
     const image = button.firstChild;
     if (image.getAttribute("src") === link) return;
-    button.setAttribute("aria-label", `Enlarge ${words}`);
+    button.setAttribute("aria-label", `${words}; enlarge`);
     image.alt = words;
     image.src = link;
   }

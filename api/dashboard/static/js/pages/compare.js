@@ -249,7 +249,7 @@ const ROWS = [
   ["State", (job) => job.state],
   ["mAP", (job) => last(job, NAMES[1]), figure, { best: Math.max, same: SAME.data }],
   ["Mask mAP", (job) => last(job, NAMES.at(-1)), figure, { best: Math.max, same: SAME.data }],
-  ["Latest total loss", (job) => last(job, NAMES[0]), figure, { best: Math.min, same: SAME.loss }],
+  ["Total loss, latest", (job) => last(job, NAMES[0]), figure, { best: Math.min, same: SAME.loss }],
   ["Images per second", (job) => last(job, "images_per_s"), figure, { best: Math.max, same: SAME.any }],
   [
     "Peak memory",
