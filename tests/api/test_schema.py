@@ -81,6 +81,16 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 
 
 @schema.hook
+def filter_query(context: Any, query: dict[str, Any] | None) -> bool:
+    """Leave out what is invalid only before it is sent: in a query a number is text, so it is a valid name of a metric,
+    and null is no parameter at all."""
+    values = dict(query or {})
+    names = values.get("names") or []
+    texts = names if isinstance(names, list) else [names]
+    return None not in values.values() and all(isinstance(one, str) for one in texts)
+
+
+@schema.hook
 def map_body(context: Any, body: Any) -> Any:
     """Replace valid names by existing ones, so that requests get past the check of names."""
     if isinstance(body, dict) and "scopes" not in body:

@@ -220,13 +220,13 @@ def test_a_class_name_without_end_is_refused_and_not_repeated(service: Service, 
 def test_an_archive_beyond_the_limit_is_refused_with_a_retry_time(service: Service, records: dict[str, bytes]) -> None:
     queue = service.client.app.state.context.upload_queue  # type: ignore[attr-defined]
     anna = service.principals["anna"].user_id
-    queue._held[anna] = MAX_PENDING_PER_USER
+    queue._pending[anna] = MAX_PENDING_PER_USER
     expect_problem(send(service, "/v1/datasets?name=mine", tarred(records)), 429, "limit_reached")
-    queue._held[-1] = MAX_PENDING - MAX_PENDING_PER_USER
+    queue._pending[-1] = MAX_PENDING - MAX_PENDING_PER_USER
     refused = send(service, "/v1/datasets?name=mine", tarred(records), by="admin")
     expect_problem(refused, 503, "busy")
     assert int(refused.headers["retry-after"]) > 0
-    del queue._held[-1]
+    del queue._pending[-1]
     assert send(service, "/v1/datasets?name=mine", tarred(records), by="admin").status_code == 201
 
 
