@@ -67,13 +67,13 @@ def present_devices(session: Session, now: datetime.datetime) -> Sequence[Device
 
 
 def absent_devices(session: Session, now: datetime.datetime) -> list[Device]:
-    """Those of hosts that were not heard of lately, and may well come back."""
+    """Devices of hosts that have not reported lately, but within a day."""
     present = {device.id for device in present_devices(session, now)}
     known = devices.seen_since(session, now - datetime.timedelta(seconds=KNOWN_S))
     return [device for device in known if device.id not in present]
 
 
 def largest_device(found: Sequence[Capacity], min_bytes: int = 0) -> Capacity | None:
-    """The device with the most memory that the job may use. One that never told its memory may hold anything."""
+    """The device with the most memory that the job may use. One whose memory is not known does not count."""
     fitting = [device for device in found if device.size_bytes >= max(min_bytes, 1)]
     return max(fitting, key=lambda device: device.total_bytes, default=None)

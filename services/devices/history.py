@@ -1,7 +1,7 @@
-"""What devices were like in the last hours: whose memory was whose, how busy and how warm they were.
+"""The last day of each device: memory by holder, utilisation, temperature.
 
-Written down with what a host reports, every so often, and with the peak of each attempt as it ends: between two
-reports memory may run out. A day is kept, so the table stays as large as it is.
+A row is written with every few reports of a host, and with the peak of each attempt as it ends: memory may run out
+between two reports. Rows older than a day are deleted, so the table does not grow.
 """
 
 import datetime
@@ -45,7 +45,7 @@ def use_now(
 
 
 def write_down(session: Session, seen: Collection[Device], leases: Iterable[Lease], now: datetime.datetime) -> None:
-    """In the transaction that has what a host reports; most of the time there is nothing to do."""
+    """Write a row for each device whose last one is old enough. Call it in the transaction of a host's report."""
     if not seen:
         return
     written = device_history.newest(session, [device.id for device in seen])
@@ -58,19 +58,19 @@ def write_down(session: Session, seen: Collection[Device], leases: Iterable[Leas
 
 
 def write_down_peak(session: Session, attempt: Attempt, now: datetime.datetime) -> None:
-    """The most that an attempt held, as it ends: by its own word, or by what its log says of the end."""
+    """Write the peak of an attempt as it ends, from its own reports or from its log."""
     device = devices.get(session, attempt.device_id)
     figures = (attempt.finding or {}).get("figures") or {}
     peak = max(attempt.peak_bytes or 0, count(figures.get("in_use")) or 0)
     if device is None or not peak:
         return
     row = _row(session, device, (attempt.job_id, attempt.number), now)
-    room = max(0, device.total_bytes - row["others_bytes"])
-    device_history.add_many(session, [{**row, "ours_bytes": max(row["ours_bytes"], min(peak, room))}])
+    available = max(0, device.total_bytes - row["others_bytes"])
+    device_history.add_many(session, [{**row, "ours_bytes": max(row["ours_bytes"], min(peak, available))}])
 
 
 def _row(session: Session, device: Device, held: tuple[int, int] | None, now: datetime.datetime) -> dict[str, Any]:
-    """`held`: the number of the job that has it, and of its attempt."""
+    """`held`: the number of the job that holds it, and of its attempt."""
     job_id, attempt = held or (None, None)
     # A slot's allocator keeps what it once had, as a GPU's does: the driver counts that as used too.
     use = use_now(session, device, job_id, attempt, "device_memory_peak")
@@ -87,8 +87,10 @@ def _row(session: Session, device: Device, held: tuple[int, int] | None, now: da
 
 
 def show(store: Store, principal: Principal, device_id: str, hours: int, max_points: int) -> dict[str, Any]:
-    """Columns of equal length, the oldest first. Of moments that share a point, the one with most memory held is shown:
-    a peak is what people look for. Raises NotFound."""
+    """Columns of equal length, oldest first. Raises NotFound.
+
+    Of several rows in one point, the one with the most memory in use is shown: people look for peaks.
+    """
     principal.require(Scope.READ)
     now = utc_now()
     with store.reading() as session:

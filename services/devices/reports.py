@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.clock import utc_now
-from services.devices import history
-from services.domain.contract import DeviceKind
-from services.domain.sizes import in_mb
+from services.devices import history, quarantine
 from services.store import devices, leases
 from services.store.engine import Store
 from services.store.models import Device
 
 __all__ = ["Reported", "report"]
-
-_TOLERANCE_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -68,25 +64,13 @@ def _update(device: Device, reading: Reported, leased: bool, now: datetime.datet
     device.processes = [*reading.processes]
     device.seen_at = now
     device.problem = reading.problem
-    if leased or reading.problem or device.baseline_bytes is None:
-        return
-    held = _held_by_nobody(reading) - device.baseline_bytes
-    if held > _TOLERANCE_BYTES:
-        device.problem = f"{in_mb(held)} are still in use after the last job ended; no job starts until they are free"
-    else:
-        device.baseline_bytes = None
+    if not leased and reading.problem is None:
+        quarantine.review(device)
 
 
 def _keep_time(device: Device, had_problem: bool, now: datetime.datetime) -> None:
-    """Whatever its words: they change with the figures in them."""
+    """Keep since when there is a problem. Its text does not count: it changes with the figures in it."""
     if device.problem is None:
         device.problem_since = None
     elif not had_problem:
         device.problem_since = now
-
-
-def _held_by_nobody(reading: Reported) -> int:
-    if reading.kind != DeviceKind.GPU:
-        return 0
-    others = sum(process.get("used_bytes") or 0 for process in reading.processes)
-    return reading.total_bytes - reading.free_bytes - others

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 
 from services import usage
 from services.clock import utc_now
-from services.domain.contract import DeviceKind, Probe
+from services.devices import quarantine
+from services.domain.contract import Probe
 from services.domain.jobs.states import Verb
 from services.domain.plan.adjustments import NONE, Adjustments
 from services.domain.plan.plan import Plan
@@ -107,7 +108,7 @@ def _start(
     start = warm_start(settings, job, attempts.of_job(session, job.id))
     transitions.move(session, job, Verb.CLAIM, now, device=device.id)
     leases.take(session, _lease(settings, job, device, token, boot_id, now))
-    _keep_baseline(device)
+    quarantine.note_baseline(device)
     attempts.add(session, _attempt(settings, job, placement, start, token, now))
     _log.info("job %s, attempt %s: claimed for %s", job.id, job.attempts, device.id)
     return _claim_of(job, device, token, start, probe)
@@ -124,13 +125,6 @@ def _lease(settings: Settings, job: Job, device: Device, token: str, boot_id: st
         created_at=now,
         expires_at=now + datetime.timedelta(seconds=settings.lease_s),
     )
-
-
-def _keep_baseline(device: Device) -> None:
-    """Note how much of a GPU is in use without this job: quarantine ends when it is back at that."""
-    if device.kind == DeviceKind.GPU:
-        others = sum(process.get("used_bytes") or 0 for process in device.processes)
-        device.baseline_bytes = device.total_bytes - device.free_bytes - others
 
 
 def _attempt(
