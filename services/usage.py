@@ -1,5 +1,5 @@
-"""How users stand: what each had of the devices, what runs, and what the limits leave. A few small queries, however
-many jobs there are."""
+"""What each user has used of the devices, what they run, and what their limits leave. A few small queries, however many
+jobs there are."""
 
 import datetime
 from collections import defaultdict
@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from services.domain.jobs import fair_share
 from services.domain.jobs.fair_share import Share
-from services.domain.jobs.limits import Limits, hold
+from services.domain.jobs.limits import Limits, blocked_by
+from services.domain.jobs.waiting import Waiting
 from services.settings import Settings
 from services.store import device_use
 from services.store.models import Lease
@@ -28,13 +29,13 @@ class Standing:
     is_disabled: bool = False
 
     @property
-    def hold(self) -> str | None:
+    def blocked_by(self) -> Waiting | None:
         """Why none of the user's jobs may start now; None where one may."""
-        return hold(self.name, self.limits, self.running, self.week_s, is_disabled=self.is_disabled)
+        return blocked_by(self.name, self.limits, self.running, self.week_s, is_disabled=self.is_disabled)
 
     @property
     def share(self) -> Share:
-        if self.hold is not None:
+        if self.blocked_by is not None:
             return Share(self.lately_s, 0)
         most = self.limits.max_running
         return Share(self.lately_s, None if most is None else most - self.running)
@@ -57,15 +58,15 @@ def shares(standings: Mapping[int, Standing]) -> dict[int, Share]:
 
 
 def may_start(session: Session, settings: Settings, now: datetime.datetime, user_id: int, known: Standing) -> bool:
-    """May a job of this user start, for sure? Where there is a limit, workers of other hosts are waited for."""
+    """May a job of this user start? Where there is a limit, this locks the user against workers of other hosts."""
     if known.limits.max_running is None:
-        return known.hold is None
+        return known.blocked_by is None
     device_use.lock_user(session, user_id)
-    return of_user(session, settings, now, user_id).hold is None
+    return of_user(session, settings, now, user_id).blocked_by is None
 
 
 def charge(session: Session, user_id: int, lease: Lease, until: datetime.datetime) -> None:
-    """A device that is given back was this user's until now: to be called once, where its lease ends."""
+    """Add a lease's time to its user's device time. Call it once, where the lease ends."""
     device_use.add(session, user_id, fair_share.by_day(lease.created_at, until))
 
 

@@ -18,7 +18,7 @@ from api.sse.hub import PAGE, EventHub, Message, Subscription
 from api.sse.response import EventStream
 from services.clock import utc_now
 from services.domain.jobs.states import FINAL
-from services.events.live import News, of_event
+from services.events.live import LiveEvent, of_event
 from services.jobs import queries
 from services.jobs.queries import EventPage
 from services.store.engine import Store
@@ -102,7 +102,7 @@ async def _all_jobs(hub: EventHub, subscription: Subscription, after: int | None
 
 
 def _position_message(kind: str, position: int, event_id: int | None = None) -> bytes:
-    return Message.of(News(kind, {"newest": position}, utc_now(), event_id)).text
+    return Message.of(LiveEvent(kind, {"newest": position}, utc_now(), event_id)).text
 
 
 @router.get("/jobs/{job_id}/events", response_class=Response, responses={**_STREAM, **_NO_MORE, **documented(404, 429)})

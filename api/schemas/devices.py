@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from api.schemas.jobs import Progress
 from api.schemas.plans import Prediction
+from api.schemas.processes import Process
 
 __all__ = ["DeviceHistory", "Devices"]
 
@@ -24,12 +25,6 @@ class LeasedTo(BaseModel):
     phase: str | None = Field(description="What the trainer does: building, training, evaluating, …")
     progress: Progress | None
     link: str | None
-
-
-class Process(BaseModel):
-    pid: int
-    name: str | None
-    used_bytes: int | None = Field(description="Device memory of the process; null if the driver does not report it.")
 
 
 class Device(BaseModel):

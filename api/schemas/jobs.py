@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from api.schemas import patterns
 from api.schemas.base import LARGEST_COUNT, Body, Line, Name, without_default
 from api.schemas.plans import Change, Plan, Prediction
+from api.schemas.waiting import WaitingFor
 from services.domain.jobs.states import State
 from services.domain.plan.policy import MAX_ATTEMPTS
 
@@ -205,12 +206,19 @@ class Job(BaseModel):
     notes: str
     owner: str
     state: State
-    reason: str | None = Field(description="Why the job failed, or what it waits for.")
+    reason: str | None = Field(description="Why the job failed, or what it waits for, in words.")
+    waiting_for: WaitingFor | None = Field(
+        description="What a queued job waits for; null: for its turn, or it is not queued."
+    )
     stopping: str | None = Field(
         description="The stop that was requested and is under way: cancel or pause; null: none."
     )
     priority: int
     queue_position: int | None = Field(description="1 is next; null if the job does not wait.")
+    expected_start_s: float | None = Field(
+        description="Seconds until a queued job is expected to start, from the remaining time of running jobs; null if "
+        "it cannot be told, or the job is not queued."
+    )
     created_at: datetime.datetime
     started_at: datetime.datetime | None
     finished_at: datetime.datetime | None

@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services.clock import stamp
 from services.errors import Busy, TooMany
-from services.events.live import News, Watch, after, newest, of_event
+from services.events.live import LiveEvent, Watch, after, newest, of_event
 from services.jobs import queries
 from services.settings import Settings
 from services.store.engine import Store
@@ -44,17 +44,17 @@ T = TypeVar("T")
 class Message:
     """An event, encoded once for all streams; `masked` for callers who may not see the job, None: nothing."""
 
-    news: News
+    news: LiveEvent
     text: bytes
     masked: bytes | None
 
     @classmethod
-    def of(cls, news: News) -> "Message":
+    def of(cls, news: LiveEvent) -> "Message":
         masked = None if news.masked is None else _encode(news, news.masked)
         return cls(news, _encode(news, news.data), masked)
 
 
-def _encode(news: News, data: object) -> bytes:
+def _encode(news: LiveEvent, data: object) -> bytes:
     """As EventSource reads it. Without an id, the client keeps its Last-Event-ID."""
     fields = {
         "id": news.id,
@@ -199,7 +199,7 @@ class EventHub:
             if time.monotonic() >= checked_at + RECHECK_EVERY_S:
                 await self._end_streams_without_access()
                 checked_at = time.monotonic()
-            found = await self._retry(watch.look)
+            found = await self._retry(watch.poll)
             self._current = tuple(map(Message.of, watch.current))
             for news in found:
                 self._publish(Message.of(news))

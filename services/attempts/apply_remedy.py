@@ -7,13 +7,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from services.devices.holders import neighbours
 from services.domain import pipeline_config
 from services.domain.contract import Reason
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.diagnosis.growth import Sample, growth_of, in_words
 from services.domain.diagnosis.remedies import Next, Remedy, Scene, remedy_for
+from services.domain.holders import held_by
 from services.domain.jobs.states import State, Stop, Verb
+from services.domain.jobs.waiting import Holder, WaitedDevice, Waiting, WaitKind
 from services.domain.pipeline_config import ConfigError
 from services.domain.plan.input_sizes import InputSizes
 from services.domain.planner.decision import Decision
@@ -29,18 +30,20 @@ _VERBS = {
     Next.SUCCEED: Verb.SUCCEED,
     Next.SMALLER: Verb.REQUEUE,
     Next.AGAIN: Verb.REQUEUE,
-    Next.HOLD: Verb.REQUEUE,
     Next.FAIL: Verb.FAIL,
     Next.CANCEL: Verb.CANCEL,
     Next.PAUSE: Verb.PAUSE,
 }
-_GOES_ON = (Next.AGAIN, Next.HOLD, Next.PAUSE)
+_GOES_ON = (Next.AGAIN, Next.RETRY_LATER, Next.PAUSE)
 _POINTS = 200  # of a series, for its slope
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What follows an attempt. `decision` and `capacity`: the smaller plan, where there is one."""
+    """What follows an attempt. `decision` and `capacity`: the smaller plan, where there is one.
+
+    `reason`: why the job fails. `waiting`: what it waits for before the next attempt, other than its turn.
+    """
 
     remedy: Remedy
     verb: Verb
@@ -49,6 +52,7 @@ class Chosen:
     saved_step: int  # of the newest checkpoint
     decision: Decision | None = None
     capacity: int = 0
+    waiting: Waiting | None = None
 
 
 def choose(
@@ -72,6 +76,9 @@ def choose(
         policy_of_job(job).max_attempts,
         stop,
     )
+    if remedy.next is Next.RETRY_LATER:
+        waiting = _waiting(session, attempt, ending, remedy, others, now)
+        return Chosen(remedy, Verb.REQUEUE, remedy.said, None, saved, waiting=waiting)
     if remedy.next is not Next.SMALLER:
         return Chosen(remedy, _VERBS[remedy.next], remedy.said, remedy.reason, saved)
     decision, capacity = plan_job.plan_after(session, job, all_attempts, now)
@@ -91,9 +98,11 @@ def apply(
         adopt.note_remedy(job, remedy.said, remedy.changes)
     if remedy.next in _GOES_ON or chosen.decision is not None:
         job.step = chosen.saved_step  # later steps are trained again
-    if remedy.next is Next.HOLD:
-        job.not_before = now + datetime.timedelta(seconds=remedy.wait_s)
-    transitions.move(session, job, chosen.verb, now, reason=chosen.reason, attempt=attempt.number, end=end)
+    if chosen.waiting is not None:
+        job.not_before = chosen.waiting.until
+    transitions.move(
+        session, job, chosen.verb, now, reason=chosen.reason, waiting=chosen.waiting, attempt=attempt.number, end=end
+    )
     if chosen.decision is not None:
         adopt.plan_after_oom(session, job, attempt.number, chosen.decision, chosen.capacity, now, end)
     if attempt.reason == Reason.COMPLETED and job.state == State.SUCCEEDED:
@@ -118,7 +127,24 @@ def _scene(
 
 def _neighbours(session: Session, attempt: Attempt, others: Sequence[Mapping[str, Any]]) -> str:
     device = devices.get(session, attempt.device_id)
-    return neighbours(others or (device.processes if device else ()), attempt.device_name)
+    return held_by(others or (device.processes if device else ()), attempt.device_name)
+
+
+def _waiting(
+    session: Session,
+    attempt: Attempt,
+    ending: Ending,
+    remedy: Remedy,
+    others: Sequence[Mapping[str, Any]],
+    now: datetime.datetime,
+) -> Waiting:
+    until = now + datetime.timedelta(seconds=remedy.wait_s)
+    if ending.diagnosis is Diagnosis.DISK:
+        return Waiting(WaitKind.DISK_SPACE, detail=remedy.reason, until=until)
+    device = devices.get(session, attempt.device_id)
+    waited = WaitedDevice(attempt.device_id, attempt.device_name, device.total_bytes if device else 0)
+    holder = Holder(processes=tuple(others or (device.processes if device else ())))
+    return Waiting(WaitKind.FREE_MEMORY, waited, holder, detail=remedy.reason, until=until)
 
 
 def _growth(session: Session, attempt: Attempt) -> str:

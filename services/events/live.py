@@ -1,11 +1,11 @@
-"""What is new for those who watch: events of jobs, numbered and kept; and what they make of a job, the progress of
-those that run, the queue and the devices, as they are now, which nobody keeps.
+"""What changed since the last poll, for open event streams.
 
-One `Watch` per process asks for all who listen to it, so what it costs does not depend on how many they are.
+Two sorts: events of jobs, which are numbered and kept; and the current state of jobs, progress, queue and devices,
+which is sent when it changes and not kept. One `Watch` per process polls for all streams, so its cost does not depend
+on how many there are.
 """
 
 import datetime
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,24 +18,26 @@ from services.clock import utc_now
 from services.devices.capacity import PRESENT_S
 from services.devices.listing import device_view
 from services.domain.jobs.eta import eta_s
+from services.domain.jobs.waiting import Waiting
 from services.events.tail import EventTail
-from services.jobs import queries
+from services.jobs import expected_start, queries
 from services.settings import Settings
 from services.store import accounts, events, listing, queue_order
 from services.store.engine import Store
 from services.store.models import Event
 
-__all__ = ["News", "Watch", "after", "newest", "of_event"]
+__all__ = ["LiveEvent", "Watch", "after", "newest", "of_event"]
 
-_MOST_WAITING = 1000  # of the queue; who waits behind them is told nothing of his place
-_AMOUNT = re.compile(r"[\d.]+ [KMG]B")
+_MAX_QUEUED = 1000  # jobs of the queue whose positions are sent
+_QUEUE_EVERY_S = 15.0  # expected starts change with the progress of running jobs
+_QUEUE_KINDS = ("submitted", "edited", "state")  # events that move jobs in the queue
 
 
 @dataclass(frozen=True)
-class News:
+class LiveEvent:
     """`id`: of an event that is kept. `owner_id`: whose job it is about; None: everybody's.
 
-    `masked`: what those see of it who may not see the job; None: nothing.
+    `masked`: the data for callers who may not see the job; None: they get nothing.
     """
 
     kind: str
@@ -48,8 +50,8 @@ class News:
     masked: dict[str, Any] | None = None
 
 
-def of_event(event: Event, owner_id: int) -> News:
-    return News(event.kind, event.data, event.at, event.id, event.job_id, event.attempt, owner_id)
+def of_event(event: Event, owner_id: int) -> LiveEvent:
+    return LiveEvent(event.kind, event.data, event.at, event.id, event.job_id, event.attempt, owner_id)
 
 
 def newest(store: Store) -> int:
@@ -58,14 +60,39 @@ def newest(store: Store) -> int:
         return next(iter(events.newest(session)), 0)
 
 
-def after(store: Store, since: int, count: int, until: int | None) -> list[News]:
+def after(store: Store, since: int, count: int, until: int | None) -> list[LiveEvent]:
     """The first events of all jobs whose numbers are above `since` and not above `until`."""
     with store.reading() as session:
         return [of_event(event, owner_id) for event, owner_id in events.after(session, since, count, until)]
 
 
+@dataclass(frozen=True)
+class _Unannounced:
+    """What the queue depends on and no event announces."""
+
+    versions: Mapping[int, int]  # of accounts
+    waiting: Mapping[int, Waiting | None]  # of queued jobs
+    timed: frozenset[int]  # running jobs whose remaining time is known
+
+    def changed_users(self, before: "_Unannounced | None") -> set[int]:
+        """The users who were disabled, enabled or given other limits."""
+        if before is None:
+            return set()
+        return {user for user, version in self.versions.items() if before.versions.get(user, version) != version}
+
+    def changed_jobs(self, before: "_Unannounced | None") -> set[int]:
+        """The queued jobs that wait for something else now."""
+        if before is None:
+            return set()
+        return {job for job, waiting in self.waiting.items() if not _is_same(waiting, before.waiting.get(job))}
+
+
+def _is_same(waiting: Waiting | None, before: Waiting | None) -> bool:
+    return before is None if waiting is None else waiting.is_same(before)
+
+
 class Watch:
-    """For one thread at a time: `start`, then `look` again and again."""
+    """For one thread at a time: `start`, then `poll` again and again."""
 
     def __init__(
         self, store: Store, settings: Settings, live_every_s: float, clock: Callable[[], float] = time.monotonic
@@ -76,92 +103,108 @@ class Watch:
         self._live_every_s = live_every_s
         self._clock = clock
         self._next_live = 0.0
-        self._versions: dict[int, int] = {}  # of the accounts, as they were seen last
-        self._reasons: dict[int, str] | None = None  # of jobs that wait, likewise
-        self._unsaid: list[News] = []  # read, and not told yet: the database went away in between
-        self._known: dict[tuple[str, Any], News] = {}
-        self.current: tuple[News, ...] = ()  # progress, queue and devices as they were told last, for who comes now
+        self._next_queue = 0.0
+        self._unannounced: _Unannounced | None = None  # as of the last poll
+        self._unsent: list[LiveEvent] = []  # read before the database failed in the middle of a poll
+        self._known: dict[tuple[str, Any], LiveEvent] = {}
+        self.current: tuple[LiveEvent, ...] = ()  # progress, queue and devices as last sent, for new streams
 
     def start(self) -> int:
         """From the newest event on; returns its number."""
         self._known.clear()
-        self._versions.clear()
-        self._unsaid.clear()
-        self._reasons, self.current, self._next_live = None, (), 0.0
+        self._unsent.clear()
+        self._unannounced, self.current, self._next_live = None, (), 0.0
+        self._next_queue = self._clock() + _QUEUE_EVERY_S
         return self._tail.start()
 
-    def look(self) -> list[News]:
-        """In the order in which it is to be told. One query where nothing is due, five where nothing is new.
+    def poll(self) -> list[LiveEvent]:
+        """What is new, in the order to send it. One query where nothing is due, five where nothing is new.
 
-        Where the database goes away in the middle of it, the next look tells what this one would have.
+        If the database fails in the middle, the next poll returns what this one would have.
         """
         known = dict(self._known)
         try:
-            return self._look()
+            return self._poll()
         except BaseException:
             self._known = known
             raise
 
-    def _look(self) -> list[News]:
-        self._unsaid += [of_event(event, owner_id) for event, owner_id in self._tail.read()]
-        is_due = self._clock() >= self._next_live
-        if not self._unsaid and not is_due:
+    def _poll(self) -> list[LiveEvent]:
+        self._unsent += [of_event(event, owner_id) for event, owner_id in self._tail.read()]
+        now = self._clock()
+        is_due = now >= self._next_live
+        if not self._unsent and not is_due:
             return []
-        found = [*self._unsaid]
         with self._store.reading() as session:
-            versions = accounts.versions(session) if is_due else self._versions
-            changed = {user for user, version in versions.items() if self._versions.get(user, version) != version}
-            # No event tells that somebody was disabled or has other limits; what waits for it does.
-            touched = {*listing.waiting_of(session, changed, _MOST_WAITING)} if changed else set()
-            touched |= {news.job_id for news in found if news.job_id is not None}
-            reasons = self._waiting_for(session) if is_due else self._reasons
-            if reasons is not None and self._reasons is not None:
-                touched |= {job_id for job_id, reason in reasons.items() if self._reasons.get(job_id, "") != reason}
-            found += self._jobs(session, touched)
-            if changed or any(news.kind in ("submitted", "edited", "state") for news in found):
-                found += self._queue(session)
+            running = listing.running(session) if is_due else []
+            unannounced = self._read_unannounced(session, running) if is_due else self._unannounced
+            found = self._changes(session, unannounced)
             if is_due:
-                self._next_live = self._clock() + self._live_every_s
-                found += [*self._progress(session), *self._devices(session)]
-        self._unsaid, self._versions, self._reasons = [], versions, reasons
+                found += [*self._progress(running), *self._devices(session)]
+        if is_due:
+            self._next_live = now + self._live_every_s
+        if now >= self._next_queue:
+            self._next_queue = now + _QUEUE_EVERY_S
+        self._unsent, self._unannounced = [], unannounced
         self.current = tuple(self._known.values())
         return found
 
-    def _waiting_for(self, session: Session) -> dict[int, str]:
-        """No event tells what jobs wait for by now. How much memory others have of a card at this moment does not
-        count: it changes all the time, and each time for all who wait."""
-        reasons = listing.waiting_reasons(session, _MOST_WAITING)
-        return {job_id: _AMOUNT.sub("", reason or "") for job_id, reason in reasons.items()}
+    def _read_unannounced(self, session: Session, running: Iterable[listing.Running]) -> _Unannounced:
+        waiting = listing.waiting_for(session, _MAX_QUEUED)
+        return _Unannounced(
+            accounts.versions(session),
+            {job_id: Waiting.from_dict(values) if values else None for job_id, values in waiting.items()},
+            frozenset(row.job_id for row in running if row.step_s is not None),
+        )
 
-    def _jobs(self, session: Session, job_ids: Iterable[int]) -> list[News]:
-        """The jobs that something happened to, as they are now."""
+    def _changes(self, session: Session, unannounced: _Unannounced | None) -> list[LiveEvent]:
+        """The events that are kept, the jobs that they or others changed, and the queue where jobs moved in it."""
+        users = unannounced.changed_users(self._unannounced) if unannounced else set()
+        jobs = unannounced.changed_jobs(self._unannounced) if unannounced else set()
+        jobs |= {event.job_id for event in self._unsent if event.job_id is not None}
+        if users:
+            jobs |= {*listing.waiting_of(session, users, _MAX_QUEUED)}
+        found = [*self._unsent, *self._jobs(session, jobs)]
+        has_moved = users or any(event.kind in _QUEUE_KINDS for event in self._unsent)
+        is_timed = unannounced and self._unannounced and unannounced.timed - self._unannounced.timed
+        if has_moved or is_timed or self._clock() >= self._next_queue:
+            found += self._queue(session)
+        return found
+
+    def _jobs(self, session: Session, job_ids: Iterable[int]) -> list[LiveEvent]:
+        """These jobs, as they are now."""
         return [
-            News("job", view, utc_now(), job_id=job.id, owner_id=job.owner_id)
+            LiveEvent("job", view, utc_now(), job_id=job.id, owner_id=job.owner_id)
             for job, view in queries.views_of(session, self._settings, sorted(job_ids))
         ]
 
-    def _queue(self, session: Session) -> list[News]:
-        """Where jobs are private, nobody is told the places of all: each owner has those of his own."""
+    def _queue(self, session: Session) -> list[LiveEvent]:
+        """Positions and expected starts. Where jobs are private, each owner gets those of their own jobs only."""
         counts, now = listing.count_active(session), utc_now()
         shares = usage.shares(usage.of_everybody(session, self._settings, now))
-        places = dict(queue_order.places(session, shares, now, _MOST_WAITING))
-        owners: Mapping[int, int | None] = dict.fromkeys(places)
+        head = queue_order.head(session, shares, now, _MAX_QUEUED)
+        positions = {place.job_id: place.position for place in head}
+        starts = expected_start.starts_in(session, head, now)
+        owners: Mapping[int, int | None] = dict.fromkeys(positions)
         if self._settings.private_jobs:
-            owners = listing.owners_of(session, places)
-        told = {None, *owners.values()}
-        self._forget("queue", told)
+            owners = listing.owners_of(session, positions)
+        receivers = {None, *owners.values()}
+        self._forget("queue", receivers)
         found = []
-        for owner in told:
-            positions = {str(job_id): place for job_id, place in places.items() if owners.get(job_id) == owner}
-            found += self._changed(
-                "queue", owner, News("queue", {**counts, "positions": positions}, now, owner_id=owner)
-            )
+        for owner in receivers:
+            theirs = [job_id for job_id in positions if owners.get(job_id) == owner]
+            data = {
+                **counts,
+                "positions": {str(job_id): positions[job_id] for job_id in theirs},
+                "expected_start_s": {str(job_id): _rounded(starts[job_id]) for job_id in theirs if job_id in starts},
+            }
+            found += self._changed("queue", owner, LiveEvent("queue", data, now, owner_id=owner))
         return found
 
-    def _progress(self, session: Session) -> list[News]:
-        found, running = [], set()
-        for row in listing.running(session):
-            running.add(row.job_id)
+    def _progress(self, running: Iterable[listing.Running]) -> list[LiveEvent]:
+        found, known = [], set()
+        for row in running:
+            known.add(row.job_id)
             data = {
                 "step": row.step,
                 "steps": row.steps,
@@ -170,12 +213,12 @@ class Watch:
                 "saved_step": row.saved_step,
                 "measured_peak_bytes": row.peak_bytes,
             }
-            news = News("progress", data, utc_now(), None, row.job_id, row.attempt, row.owner_id)
-            found += self._changed("progress", row.job_id, news)
-        self._forget("progress", running)
+            event = LiveEvent("progress", data, utc_now(), None, row.job_id, row.attempt, row.owner_id)
+            found += self._changed("progress", row.job_id, event)
+        self._forget("progress", known)
         return found
 
-    def _devices(self, session: Session) -> list[News]:
+    def _devices(self, session: Session) -> list[LiveEvent]:
         now = utc_now()
         present_since = now - datetime.timedelta(seconds=PRESENT_S)
         found, present = [], set()
@@ -184,26 +227,31 @@ class Watch:
             view, masked = (
                 device_view(device, holding, present_since, is_hidden=is_hidden) for is_hidden in (False, True)
             )
-            for seen in (view, masked):
-                if seen["is_present"]:  # nothing is told where only this changes
-                    seen.pop("seen_at")
-                if seen["job"]:  # `progress` tells it
-                    seen["job"].pop("progress")
-            news = News("device", view, now, owner_id=holding.owner_id if holding else None, masked=masked)
-            found += self._changed("device", device.id, news)
+            for shown in (view, masked):
+                if shown["is_present"]:  # a change of this alone is not sent
+                    shown.pop("seen_at")
+                if shown["job"]:  # `progress` has it
+                    shown["job"].pop("progress")
+            event = LiveEvent("device", view, now, owner_id=holding.owner_id if holding else None, masked=masked)
+            found += self._changed("device", device.id, event)
         for gone in self._forget("device", present):
-            found.append(News("device", {"id": gone, "is_gone": True}, now))
+            found.append(LiveEvent("device", {"id": gone, "is_gone": True}, now))
         return found
 
-    def _changed(self, kind: str, key: Any, news: News) -> list[News]:
+    def _changed(self, kind: str, key: Any, event: LiveEvent) -> list[LiveEvent]:
         known = self._known.get((kind, key))
-        if known is not None and known.data == news.data:
+        if known is not None and known.data == event.data:
             return []
-        self._known[kind, key] = news
-        return [news]
+        self._known[kind, key] = event
+        return [event]
 
     def _forget(self, kind: str, there: set[Any]) -> list[Any]:
         gone = [key for of, key in self._known if of == kind and key not in there]
         for key in gone:
             del self._known[kind, key]
         return gone
+
+
+def _rounded(seconds: float) -> float:
+    """To minutes beyond two of them: a queue in which nothing moves is sent once a minute, not at each poll."""
+    return round(seconds, 0) if seconds < 120 else 60.0 * round(seconds / 60)

@@ -32,6 +32,7 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
         host_peak = measurements.host_peak(session, prepared.asked.model)
     decision, law = first.decision, first.law
     fault, awaited = feasibility.fault(prepared, first), feasibility.awaited(prepared, first)
+    words = awaited.sentence if awaited else None
     plan = decision.plan if isinstance(decision, Decision) else prepared.asked
     capacities = [device.total_bytes for device in first.present]
     device_ids = [device.device_id for device in first.present]
@@ -44,11 +45,10 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
         "predicted": prediction_values(law.predict(plan)),
         "changes": decided,
         "config_changes": changes,
-        "summary": _sentence(fault.message if fault else awaited)
-        or own_config_changes.told(_summary(decision), changes),
+        "summary": _sentence(fault.message if fault else words) or own_config_changes.told(_summary(decision), changes),
         "possible": fault is None and awaited is None,
         "problem": None if fault is None else dataclasses.asdict(fault),
-        "waits_for": awaited,
+        "waits_for": words,
         "devices": [_on_device(device, plan, law) for device in first.present],
         "ladder": [rung_values(rung, device_ids) for rung in rungs],
         "host_peak_bytes": host_peak,

@@ -1,6 +1,6 @@
 """Can any known device ever hold a job? Asked before a job is accepted, and told in an estimate."""
 
-from services.domain.jobs.waiting import for_larger, for_size
+from services.domain.jobs.waiting import Waiting, WaitKind
 from services.domain.plan.policy import Policy
 from services.domain.planner.decision import Decision, GiveUp
 from services.domain.planner.first_plan import first_plan
@@ -20,13 +20,13 @@ def fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
     return None if prepared.waits else _fault(prepared, first)
 
 
-def awaited(prepared: Prepared, first: FirstPlan) -> str | None:
+def awaited(prepared: Prepared, first: FirstPlan) -> Waiting | None:
     """What a job that asked to wait for a device waits for; None where a known device can hold it."""
     if not prepared.waits or _fault(prepared, first) is None:
         return None
     if isinstance(first.decision, GiveUp):
-        return for_larger(first.decision.reason)
-    return for_size(prepared.min_memory_bytes)
+        return Waiting(WaitKind.LARGER_DEVICE, detail=first.decision.reason)
+    return Waiting.for_size(prepared.min_memory_bytes)
 
 
 def _fault(prepared: Prepared, first: FirstPlan) -> Fault | None:

@@ -1,5 +1,6 @@
 """What the service answers when asked. A list of n jobs costs a constant number of queries."""
 
+import datetime
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,16 @@ from sqlalchemy.orm import Session
 from services import usage
 from services.clock import utc_now
 from services.domain.jobs.states import FINAL, State
+from services.domain.jobs.waiting import Waiting
 from services.errors import NotFound
-from services.jobs import views
+from services.jobs import expected_start, views
+from services.jobs.views import QueuePlace
 from services.page import Page
 from services.settings import Settings
 from services.store import accounts, attempts, events, jobs, listing, queue_order, training_series
 from services.store.engine import Store
 from services.store.models import Attempt, Event, Job
+from services.store.queue_order import Place
 from services.usage import Standing
 from services.users.principal import Principal, Scope
 
@@ -48,27 +52,42 @@ def job_views(session: Session, settings: Settings, found: Sequence[Job]) -> lis
         return _views(session, found, {}, {})
     now = utc_now()
     standings = usage.of_everybody(session, settings, now)
-    return _views(session, found, standings, queue_order.positions(session, usage.shares(standings), now, queued))
+    shares = usage.shares(standings)
+    head = queue_order.head(session, shares, now, expected_start.HEAD)
+    positions = {place.job_id: place.position for place in head}
+    if not positions.keys() >= set(queued):
+        positions |= queue_order.positions(session, shares, now, queued)
+    return _views(session, found, standings, _places(session, found, standings, positions, head, now))
+
+
+def _places(
+    session: Session,
+    found: Sequence[Job],
+    standings: Mapping[int, Standing],
+    positions: Mapping[int, int],
+    head: Sequence[Place],
+    now: datetime.datetime,
+) -> dict[int, QueuePlace]:
+    """The place of each queued job. What keeps all jobs of its owner from starting comes before what keeps this one."""
+    starts = expected_start.starts_in(session, head, now)
+    places = {}
+    for job in found:
+        if job.state == State.QUEUED:
+            own = Waiting.from_dict(job.waiting_for) if job.waiting_for else None
+            waiting = standings[job.owner_id].blocked_by or own
+            places[job.id] = QueuePlace(positions.get(job.id), starts.get(job.id), waiting)
+    return places
 
 
 def _views(
-    session: Session, found: Sequence[Job], standings: Mapping[int, Standing], positions: Mapping[int, int]
+    session: Session, found: Sequence[Job], standings: Mapping[int, Standing], places: Mapping[int, QueuePlace]
 ) -> list[dict[str, Any]]:
     """`standings`: of everybody, needed where a job waits."""
     owners = {user_id: owner.name for user_id, owner in standings.items()}
     owners = owners or accounts.names_of(session, {job.owner_id for job in found})
     tried = [job.id for job in found if job.attempts]
     tries = listing.tries(session, tried) if tried else {}
-    return [
-        views.job_view(
-            job,
-            owners[job.owner_id],
-            positions.get(job.id),
-            tries.get(job.id),
-            standings[job.owner_id].hold if job.state == State.QUEUED else None,
-        )
-        for job in found
-    ]
+    return [views.job_view(job, owners[job.owner_id], tries.get(job.id), places.get(job.id)) for job in found]
 
 
 def views_of(session: Session, settings: Settings, job_ids: Collection[int]) -> list[tuple[Job, dict[str, Any]]]:
@@ -219,8 +238,10 @@ def list_queue(store: Store, settings: Settings, principal: Principal, limit: in
     with store.reading() as session:
         counts = listing.count_active(session)
         standings = usage.of_everybody(session, settings, now)
-        found, positions = queue_order.first(session, usage.shares(standings), now, limit, principal.sees_only)
-        waiting = _views(session, found, standings, positions)
+        shares = usage.shares(standings)
+        found, positions = queue_order.first(session, shares, now, limit, principal.sees_only)
+        head = queue_order.head(session, shares, now, expected_start.HEAD)
+        waiting = _views(session, found, standings, _places(session, found, standings, positions, head, now))
     return {
         "queued": counts.get(State.QUEUED, 0),
         "running": counts.get(State.RUNNING, 0),

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from services import idempotency as once
 from services.broker import wake_workers
 from services.clock import utc_now
+from services.domain.jobs.waiting import Waiting
 from services.domain.plan.plan import Plan
 from services.domain.planner.decision import Decision
 from services.errors import Invalid, LimitReached
@@ -87,7 +88,7 @@ class _Offer:
     plan: Plan
     planned: dict[str, Any]
     changes: list[dict[str, Any]]  # in the pipeline.config that came with it
-    awaited: str | None
+    waiting: Waiting | None
 
 
 def _offer(store: Store, settings: Settings, prepared: Prepared) -> _Offer:
@@ -125,11 +126,10 @@ def _create(session: Session, settings: Settings, principal: Principal, offer: _
         policy=prepared.policy.to_dict(),
         base_config=prepared.base_config,
         asked=asked.to_dict(),
-        reason=offer.awaited,
         min_memory_bytes=prepared.min_memory_bytes,
     )
     adopt.first_plan(job, offer.plan, offer.planned)
-    transitions.put_in_queue(session, job, now, by=principal.name)
+    transitions.put_in_queue(session, job, now, by=principal.name, waiting=offer.waiting)
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
     return job
 

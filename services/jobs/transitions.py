@@ -1,9 +1,10 @@
-"""The only writer of a job's state.
+"""The only writer of a job's state, of why it failed and of what it waits for.
 
 Every change goes with its version, its times, its event and, at an end, the messages for webhooks. The caller holds the
 job's row (`store.jobs.lock`), or has just made it.
 """
 
+import dataclasses
 import datetime
 from collections.abc import Mapping
 from typing import Any
@@ -11,16 +12,18 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from services.domain.jobs.states import FINAL, State, Verb, advance
+from services.domain.jobs.waiting import Waiting
 from services.store import events, jobs
 from services.store.models import Job
 from services.webhooks import outbox
 
-__all__ = ["move", "put_in_queue"]
+__all__ = ["move", "note_waiting", "put_in_queue"]
 
 
-def put_in_queue(session: Session, job: Job, now: datetime.datetime, by: str) -> None:
+def put_in_queue(session: Session, job: Job, now: datetime.datetime, by: str, waiting: Waiting | None) -> None:
     """Add a new job, which has its plan already."""
     job.state, job.created_at, job.queued_at = State.QUEUED, now, now
+    note_waiting(job, waiting, now)
     jobs.add(session, job)
     events.add(session, job.id, "submitted", now, by=by, summary=job.planned["summary"])
 
@@ -32,17 +35,20 @@ def move(
     now: datetime.datetime,
     *,
     reason: str | None = None,
+    waiting: Waiting | None = None,
     attempt: int | None = None,
     end: Mapping[str, Any] | None = None,
     **data: Any,
 ) -> None:
     """Change the state by `verb`. Raises WrongState where the table does not allow it.
 
-    `reason`: why it failed, or what it waits for. `end`: added to the message for webhooks, should the job end by this.
-    `data`: added to the event. `Verb.CLAIM` starts the next attempt and gives the event its number.
+    `reason`: why it failed. `waiting`: what it waits for, other than its turn. `end`: added to the message for
+    webhooks, should the job end by this. `data`: added to the event. `Verb.CLAIM` starts the next attempt and gives the
+    event its number.
     """
     job.state = advance(State(job.state), verb)
     job.reason, job.stop = reason, None
+    note_waiting(job, waiting, now)
     job.version += 1
     if job.state in FINAL:
         job.finished_at = now
@@ -52,5 +58,21 @@ def move(
         job.attempts += 1
         job.started_at, job.not_before = job.started_at or now, None
         attempt = job.attempts
-    events.add(session, job.id, "state", now, attempt, state=job.state, reason=reason, **data)
+    words = waiting.sentence if waiting else reason
+    events.add(
+        session, job.id, "state", now, attempt, state=job.state, reason=words, waiting_for=job.waiting_for, **data
+    )
     outbox.tell_end(session, job, now, **(end or {}))
+
+
+def note_waiting(job: Job, waiting: Waiting | None, now: datetime.datetime) -> None:
+    """Keep what a queued job waits for, and since when; None: its turn. Nothing is written where nothing changed."""
+    before = Waiting.from_dict(job.waiting_for) if job.waiting_for else None
+    if waiting is None:
+        if before is not None:
+            job.waiting_for = None
+        return
+    since = before.since if before is not None and waiting.is_same(before) else now
+    found = dataclasses.replace(waiting, since=since).to_dict()
+    if job.waiting_for != found:
+        job.waiting_for = found

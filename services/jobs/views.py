@@ -2,23 +2,33 @@
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from services.clock import stamp
 from services.domain.contract import Reason
 from services.domain.jobs.eta import eta_s
 from services.domain.jobs.states import State
+from services.domain.jobs.waiting import Waiting
 from services.domain.memory.law import prediction_error
 from services.store.listing import Tries
 from services.store.models import Attempt, Job
 
-__all__ = ["attempt_view", "job_view"]
+__all__ = ["QueuePlace", "attempt_view", "job_view", "waiting_view"]
 
 
-def job_view(
-    job: Job, owner: str, queue_position: int | None, tries: Tries | None, hold: str | None = None
-) -> dict[str, Any]:
-    """`hold`: which limit of its owner it waits for."""
+@dataclass(frozen=True)
+class QueuePlace:
+    """Of a queued job. `expected_start_s`: None where it cannot be told. `waiting`: None: for its turn."""
+
+    position: int | None
+    expected_start_s: float | None
+    waiting: Waiting | None
+
+
+def job_view(job: Job, owner: str, tries: Tries | None, place: QueuePlace | None = None) -> dict[str, Any]:
+    """`place`: of a queued job."""
+    waiting = place.waiting if place else None
     running = job.state == State.RUNNING
     here = f"/v1/jobs/{job.id}"
     return {
@@ -27,10 +37,12 @@ def job_view(
         "notes": job.notes,
         "owner": owner,
         "state": str(job.state),
-        "reason": hold or job.reason,
+        "reason": waiting.sentence if waiting else job.reason,
+        "waiting_for": waiting_view(waiting) if waiting else None,
         "stopping": job.stop,
         "priority": job.priority,
-        "queue_position": queue_position,
+        "queue_position": place.position if place else None,
+        "expected_start_s": place.expected_start_s if place else None,
         "created_at": stamp(job.created_at),
         "started_at": stamp(job.started_at),
         "finished_at": stamp(job.finished_at),
@@ -56,6 +68,17 @@ def job_view(
             "self": here,
             **{name: f"{here}/{name}" for name in ("attempts", "metrics", "logs", "events", "artifacts")},
         },
+    }
+
+
+def waiting_view(waiting: Waiting) -> dict[str, Any]:
+    """Every field, null where the kind has no use for it, and the sentence for people."""
+    return {
+        **dataclasses.asdict(waiting),
+        "since": stamp(waiting.since),
+        "until": stamp(waiting.until),
+        "sentence": waiting.sentence,
+        "short": waiting.short,
     }
 
 

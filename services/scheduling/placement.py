@@ -20,7 +20,7 @@ from services.devices.capacity import (
 )
 from services.domain.contract import DeviceKind
 from services.domain.jobs.states import Verb
-from services.domain.jobs.waiting import for_larger, for_size
+from services.domain.jobs.waiting import Holder, Waiting, WaitKind
 from services.domain.memory.law import MemoryLaw
 from services.domain.plan.policy import Prefer
 from services.domain.planner.decision import Decision
@@ -77,10 +77,10 @@ class Devices:
     def _holders(self) -> Sequence[tuple[str, int, int]]:
         return leases.holders(self.session)
 
-    def holders(self, job: Job) -> Mapping[str, str]:
-        """What each leased device is busy with, as far as the job's owner may know."""
+    def holders(self, job: Job) -> Mapping[str, Holder]:
+        """The job on each leased device, as far as the owner of `job` may know."""
         return {
-            device_id: "another user's job" if self._is_private and owner_id != job.owner_id else f"job {job_id}"
+            device_id: Holder(None if self._is_private and owner_id != job.owner_id else job_id)
             for device_id, job_id, owner_id in self._holders
         }
 
@@ -105,7 +105,7 @@ def place(found: Devices, job: Job) -> Placement | None:
 def _largest_as_asked(found: Devices, job: Job) -> Device | None:
     """Whatever the prediction says, the job has its best chance on the largest device."""
     fitting = [device for device in found.free if device.total_bytes >= job.min_memory_bytes]
-    _wait(job, None if fitting else for_size(job.min_memory_bytes))
+    _wait(found, job, None if fitting else Waiting.for_size(job.min_memory_bytes))
     return fitting[-1] if fitting else None
 
 
@@ -120,7 +120,7 @@ def _smallest_that_holds(found: Devices, job: Job) -> Device | None:
             found.holders(job),
             lambda capacity: _suits(job, capacity, found.law(job, capacity)),
         )
-        _wait(job, why)
+        _wait(found, job, why)
         return None
     capacity = found.capacities[device.id]
     limit = _limit(device, capacity)
@@ -132,7 +132,7 @@ def _fit_to_largest(found: Devices, job: Job) -> bool:
     """Make the job's plan fit the largest device there is; False where it has to wait for another, or has failed."""
     largest = largest_device(found.possible(job), job.min_memory_bytes)
     if largest is None:
-        _wait(job, waiting.for_repair(found.present) or for_size(job.min_memory_bytes))
+        _wait(found, job, waiting.for_repair(found.present) or Waiting.for_size(job.min_memory_bytes))
         return False
     law = found.law(job, largest)
     if _suits(job, largest, law):
@@ -143,13 +143,13 @@ def _fit_to_largest(found: Devices, job: Job) -> bool:
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
         absent = _absent_that_suits(found, job)
         if absent is not None:
-            _wait(job, waiting.for_host(absent))
+            _wait(found, job, waiting.for_host(absent))
             return False
     if isinstance(decision, Decision):
         adopt.plan_while_queued(found.session, job, decision, largest.total_bytes, found.now)
         return True
     if waits_for_device(job):
-        _wait(job, for_larger(decision.reason))
+        _wait(found, job, Waiting(WaitKind.LARGER_DEVICE, detail=decision.reason))
         return False
     transitions.move(found.session, job, Verb.FAIL, found.now, reason=decision.reason)
     return False
@@ -212,6 +212,5 @@ def _limit(device: Device, capacity: Capacity) -> int:
     return capacity.free_bytes if device.kind == DeviceKind.GPU else capacity.total_bytes
 
 
-def _wait(job: Job, reason: str | None) -> None:
-    if job.reason != reason:  # write only what is new
-        job.reason = reason
+def _wait(found: Devices, job: Job, why: Waiting | None) -> None:
+    transitions.note_waiting(job, why, found.now)

@@ -1,7 +1,9 @@
 """What lists and pages show: SQL. However many rows a page has, each function is one query."""
 
+import datetime
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Subquery, func, select, union_all
 from sqlalchemy.orm import Session
@@ -13,18 +15,22 @@ from services.store.models import Attempt, Device, Job, Lease, Metric, User
 
 __all__ = [
     "Holding",
+    "Need",
+    "Opening",
     "Running",
     "Setback",
     "Tries",
     "by_numbers",
     "count_active",
     "devices",
+    "needs",
+    "openings",
     "owners_of",
     "page",
     "running",
     "tries",
+    "waiting_for",
     "waiting_of",
-    "waiting_reasons",
 ]
 
 _NO_SETBACK = (Diagnosis.COMPLETED, Diagnosis.INTERRUPTED)
@@ -98,9 +104,9 @@ def waiting_of(session: Session, owner_ids: Iterable[int], limit: int) -> Sequen
     return session.scalars(waiting.order_by(Job.id).limit(limit)).all()
 
 
-def waiting_reasons(session: Session, limit: int) -> dict[int, str | None]:
-    """What the first jobs that wait are said to wait for."""
-    waiting = select(Job.id, Job.reason).where(Job.state == State.QUEUED).order_by(Job.id).limit(limit)
+def waiting_for(session: Session, limit: int) -> dict[int, dict[str, Any] | None]:
+    """What the first queued jobs wait for."""
+    waiting = select(Job.id, Job.waiting_for).where(Job.state == State.QUEUED).order_by(Job.id).limit(limit)
     return dict(session.execute(waiting).all())
 
 
@@ -222,3 +228,68 @@ def running(session: Session) -> Sequence[Running]:
         .order_by(Job.id)
     )
     return [Running(*row) for row in rows]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A device that jobs can start on. `step`, `steps`, `step_s`: of the job that it runs."""
+
+    kind: str
+    total_bytes: int
+    is_leased: bool
+    step: int
+    steps: int
+    step_s: float | None
+
+
+def openings(session: Session, since: datetime.datetime) -> Sequence[Opening]:
+    """The devices without a problem that were reported after `since`."""
+    rows = session.execute(
+        select(Device.kind, Device.total_bytes, Lease.job_id.is_not(None), Attempt.step, Job.steps, Attempt.step_s)
+        .outerjoin(Lease, Lease.device_id == Device.id)
+        .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
+        .outerjoin(Job, Job.id == Lease.job_id)
+        .where(Device.seen_at >= since, Device.problem.is_(None))
+    )
+    return [
+        Opening(kind, size, leased, step or 0, steps or 0, step_s) for kind, size, leased, step, steps, step_s in rows
+    ]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a queued job needs of a device. `step_s`: of its last attempt. `waits_for`: the kind, None: its turn."""
+
+    job_id: int
+    min_bytes: int
+    starts_as_asked: bool
+    predicted_bytes: float | None
+    planned_for_bytes: float | None
+    waits_for: str | None
+    step: int
+    steps: int
+    step_s: float | None
+
+
+def needs(session: Session, job_ids: Iterable[int]) -> Sequence[Need]:
+    """Only what is needed of the long rows of these jobs."""
+    rows = session.execute(
+        select(
+            Job.id,
+            Job.min_memory_bytes,
+            Job.attempts,
+            Job.policy["plan_ahead"].as_boolean(),
+            Job.planned[("prediction", "high_bytes")].as_float(),
+            Job.planned["capacity_bytes"].as_float(),
+            Job.waiting_for["kind"].as_string(),
+            Job.step,
+            Job.steps,
+            Attempt.step_s,
+        )
+        .outerjoin(Attempt, (Attempt.job_id == Job.id) & (Attempt.number == Job.attempts))
+        .where(Job.id.in_(list(job_ids)))
+    )
+    return [
+        Need(job_id, least, not attempts and not plan_ahead, *rest)
+        for job_id, least, attempts, plan_ahead, *rest in rows
+    ]

@@ -134,13 +134,13 @@ class Job(Base):
         Index("ix_jobs_finished_at_state", "finished_at", "state"),
         # All that the order of the queue is made of: a job's row is long, and is not read for it.
         Index("ix_jobs_state_owner_id_priority_id_not_before", "state", "owner_id", "priority", "id", "not_before"),
-        # Which of the queued jobs found no device when they were last looked at.
+        # The queued jobs that found no device when a worker last tried to start them.
         Index(
-            "ix_jobs_with_reason",
+            "ix_jobs_waiting_for",
             "state",
             "id",
-            postgresql_where=text("reason IS NOT NULL"),
-            sqlite_where=text("reason IS NOT NULL"),
+            postgresql_where=text("waiting_for IS NOT NULL"),
+            sqlite_where=text("waiting_for IS NOT NULL"),
         ),
         {"sqlite_autoincrement": True},  # a number is never given twice
     )
@@ -150,7 +150,9 @@ class Job(Base):
     name: Mapped[str] = mapped_column(String(128))
     notes: Mapped[str] = mapped_column(default="")
     state: Mapped[str] = mapped_column(String(16))
-    reason: Mapped[str | None]  # why it failed, or what a queued one waits for
+    reason: Mapped[str | None]  # why it failed
+    # What a queued one waits for (`services.domain.jobs.waiting`); NULL: its turn.
+    waiting_for: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     stop: Mapped[str | None] = mapped_column(String(16))  # what the owner asked of a running one
     priority: Mapped[int] = mapped_column(Integer, default=0)
     model: Mapped[str] = mapped_column(String(64))

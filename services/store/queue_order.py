@@ -1,14 +1,14 @@
 """The order of the queue: SQL. The claims and the positions that people see are made from this one expression.
 
 Priority first, then the owner's fair share (`services.domain.jobs.fair_share`), then the oldest. Behind all others are
-jobs that cannot start now: by themselves, because of their owner's limits, or because the last look found no device for
-them (they have a reason). The last are still tried, in their turn, in case there is a device by now, and keep no other
-job of their owner from its turn. Only indexes are read for it.
+jobs that cannot start now: by themselves, because of their owner's limits, or because the last try found no device for
+them (they have a `waiting_for`). The last are still tried, in their turn, in case there is a device by now, and keep no
+other job of their owner from its turn. Only indexes are read for it.
 """
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Subquery, case, func, literal, select
 from sqlalchemy.orm import Session
@@ -17,7 +17,7 @@ from services.domain.jobs.fair_share import STARTED_S, Share
 from services.domain.jobs.states import State
 from services.store.models import Job
 
-__all__ = ["claimable", "first", "places", "positions"]
+__all__ = ["Place", "claimable", "first", "head", "positions"]
 
 _ANY = 2**31 - 1  # jobs: more than there will be
 
@@ -38,11 +38,20 @@ def positions(session: Session, shares: Shares, now: datetime.datetime, job_ids:
     return dict(rows.all())
 
 
-def places(session: Session, shares: Shares, now: datetime.datetime, limit: int) -> Sequence[tuple[int, int]]:
-    """The numbers of the first jobs of the queue, each with its position."""
+class Place(NamedTuple):
+    """Of a queued job. `may_start`: as soon as there is a device for it."""
+
+    job_id: int
+    position: int
+    may_start: bool
+
+
+def head(session: Session, shares: Shares, now: datetime.datetime, limit: int) -> Sequence[Place]:
+    """The places of the first jobs of the queue."""
     order = _order(shares, now)
-    rows = session.execute(select(order.c.id, order.c.position).order_by(order.c.position).limit(limit))
-    return [(job_id, position) for job_id, position in rows]
+    columns = (order.c.id, order.c.position, order.c.behind)
+    rows = session.execute(select(*columns).order_by(order.c.position).limit(limit))
+    return [Place(job_id, position, behind == 0) for job_id, position, behind in rows]
 
 
 def first(
@@ -60,7 +69,7 @@ def first(
 
 def _order(shares: Shares, now: datetime.datetime) -> Subquery:
     """Columns: id, owner_id, priority, turn, behind (1: may not start now, whatever devices there are), position."""
-    without_device = select(Job.id).where(Job.state == State.QUEUED, Job.reason.is_not(None))
+    without_device = select(Job.id).where(Job.state == State.QUEUED, Job.waiting_for.is_not(None))
     later = case((Job.not_before > now, 1), else_=0)
     stuck = case((Job.id.in_(without_device), 1), else_=0)
     own = func.row_number().over(partition_by=(Job.owner_id, later, stuck), order_by=(Job.priority.desc(), Job.id))

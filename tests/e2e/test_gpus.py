@@ -16,6 +16,7 @@ from services.store.engine import Store
 from services.store.models import Device
 from tests.support.box import ROOT, Box
 from tests.support.fake_nvml import FakeGpu, FakeNvml
+from tests.support.waiting import waits_for
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
     assert [(process["pid"], process["used_bytes"]) for process in found[0].processes] == [(neighbour, 7200 * 2**20)]
 
     job_id = box.submit(train={"steps": 3, "batch_size": 4, "evaluations": 2})
-    box.until("the reason why it waits", lambda: box.job(job_id).reason)
+    box.until("the reason why it waits", lambda: waits_for(box.job(job_id)))
     assert box.job(job_id).state == State.QUEUED
-    assert "free memory" in (box.job(job_id).reason or "")
+    assert "free memory" in waits_for(box.job(job_id))
     assert box.job(job_id).plan["micro_batch"] == 4  # a neighbour is no reason to shrink
 
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
@@ -77,15 +78,15 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
         box.until("the failure", lambda: box.job(job_id).state == State.QUEUED)
         job, [first] = box.job(job_id), box.attempts(job_id)
         assert first.diagnosis == "neighbour"
-        assert holds in (job.reason or "")
+        assert holds in waits_for(job)
         assert job.not_before is not None
 
         with box.store.transaction() as session:  # its patience is over, and the neighbour still there
             row = jobs.lock(session, job_id)
             assert row is not None
             row.not_before = None
-        box.until("the reason why it waits", lambda: "free memory" in (box.job(job_id).reason or ""))
-        assert holds in (box.job(job_id).reason or "")
+        box.until("the reason why it waits", lambda: "free memory" in waits_for(box.job(job_id)))
+        assert holds in waits_for(box.job(job_id))
         assert neighbour.poll() is None, "nobody else's process is ever touched"
     finally:
         neighbour.kill()

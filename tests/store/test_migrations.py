@@ -18,6 +18,7 @@ from services.store import audit, measurements, migrate, names, training_series
 from services.store.engine import Store, make_engine
 from services.store.models import Base, Job
 from tests.support.databases import new_database
+from tests.support.waiting import waits_for
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
@@ -110,6 +111,21 @@ def test_the_audit_of_an_older_version_is_found_by_kind(engine: Engine) -> None:
     migrate.upgrade(engine)
     with Store(engine).reading() as session:
         assert [len(audit.page(session, 10, kind=kind)) for kind in ("job", "token")] == [1, 0]
+
+
+def test_the_sentence_that_a_queued_job_of_an_older_version_waits_for_is_still_shown(engine: Engine) -> None:
+    migrate.upgrade(engine)
+    fill(engine)
+    migrate.downgrade(engine, "0018")
+    with engine.execution_options(downshift_writes=True).begin() as connection:
+        connection.execute(text("UPDATE jobs SET state = 'queued', reason = 'Waits for GPU 0'"))
+    migrate.upgrade(engine)
+    with Store(engine).reading() as session:
+        job = session.scalars(select(Job)).one()
+        assert (job.reason, waits_for(job)) == (None, "Waits for GPU 0")
+    migrate.downgrade(engine, "0018")
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT reason FROM jobs")) == "Waits for a device"
 
 
 def test_series_and_names_of_an_older_version_are_found(engine: Engine) -> None:

@@ -308,12 +308,12 @@ def test_who_found_no_device_is_read_from_an_index(desk: Desk) -> None:
     event.listen(desk.store.engine, "before_cursor_execute", listen)
     queue(desk)
     event.remove(desk.store.engine, "before_cursor_execute", listen)
-    [(statement, parameters)] = [one for one in statements if "reason IS NOT NULL" in one[0]]
+    [(statement, parameters)] = [one for one in statements if "waiting_for IS NOT NULL" in one[0]][:1]
     with desk.store.engine.connect() as connection:
         if desk.store.engine.dialect.name == "postgresql":
             connection.exec_driver_sql("SET enable_seqscan = off")
             plan = str(connection.exec_driver_sql(f"EXPLAIN {statement}", parameters).all())
         else:
             plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all())
-        assert "ix_jobs_with_reason" in plan
+        assert "ix_jobs_waiting_for" in plan
         assert "SCAN jobs" not in plan

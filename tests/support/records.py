@@ -34,7 +34,7 @@ class Records:
             job = self._job(session, job_id)
             job.state, job.attempts = state, attempts
             if state is not State.QUEUED:
-                job.reason = None
+                job.waiting_for = None
             if attempts:
                 job.started_at, job.step = utc_now(), 40
             if state in (State.SUCCEEDED, State.FAILED, State.CANCELLED):

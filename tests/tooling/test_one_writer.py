@@ -1,4 +1,4 @@
-"""A job's state and its plan have one writer each. A second one anywhere in the sources fails here."""
+"""A job's state, what it waits for and its plan have one writer each. A second writer anywhere fails here."""
 
 import ast
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("services", "api", "worker", "launcher")
 WRITERS = {
     "state": "services/jobs/transitions.py",
+    "waiting_for": "services/jobs/transitions.py",
     "plan": "services/planning/adopt.py",
     "planned": "services/planning/adopt.py",
 }

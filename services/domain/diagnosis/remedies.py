@@ -36,7 +36,7 @@ class Next(enum.StrEnum):
     SUCCEED = "succeed"
     SMALLER = "smaller"  # ask the planner
     AGAIN = "again"  # the same plan, from the last checkpoint if there is one
-    HOLD = "hold"  # the same plan, after a wait
+    RETRY_LATER = "retry_later"  # the same plan, after a wait
     FAIL = "fail"
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -93,7 +93,7 @@ def remedy_for(tried: Sequence[Tried], scene: Scene, max_attempts: int, stop: St
     if stop is Stop.PAUSE:
         tried = [*tried[:-1], dataclasses.replace(last, paused=True)]
     found = _REMEDIES[last.diagnosis](tried, scene)
-    if stop is Stop.PAUSE and found.next in (Next.AGAIN, Next.HOLD):
+    if stop is Stop.PAUSE and found.next in (Next.AGAIN, Next.RETRY_LATER):
         return dataclasses.replace(found, next=Next.PAUSE, said=PAUSED, reason=None, wait_s=0.0)
     if found.next is Next.AGAIN and _pays(last) and attempts_used(tried) >= max_attempts:
         return _enough(last, scene, f"used all {attempts_used(tried)} attempts that the policy allows")
@@ -168,21 +168,22 @@ def _too_large(tried: Sequence[Tried], scene: Scene) -> Remedy:
 
 def _neighbour(tried: Sequence[Tried], scene: Scene) -> Remedy:
     holder = scene.neighbours or "no process holds it any more"
-    return _hold(tried, scene, f"{scene.message}: {holder}", f"waits for memory that other processes hold ({holder})")
+    said = f"waits for memory that other processes hold ({holder})"
+    return _retry_later(tried, scene, f"{scene.message}: {holder}", said)
 
 
 def _disk(tried: Sequence[Tried], scene: Scene) -> Remedy:
     what = f"free disk space on {scene.host}, for example remove old jobs or datasets"
     said = f"waits for disk space on {scene.host}"
-    return _hold(tried, scene, f"{scene.message}: {what}; the job then continues by itself", said)
+    return _retry_later(tried, scene, f"{scene.message}: {what}; the job then continues by itself", said)
 
 
-def _hold(tried: Sequence[Tried], scene: Scene, reason: str, said: str) -> Remedy:
+def _retry_later(tried: Sequence[Tried], scene: Scene, reason: str, said: str) -> Remedy:
     waits = waits_s(tried)
     if len(waits) >= _MOST_WAITS:
         return _enough(tried[-1], scene, f"waited {len(waits)} times in a row without progress")
     return Remedy(
-        Next.HOLD,
+        Next.RETRY_LATER,
         f"{said}; {scene.again} after {waits[-1]:.0f} s",
         f"{reason}; retried after {waits[-1]:.0f} s",
         waits[-1],

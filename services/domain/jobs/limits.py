@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Limits", "hold"]
+from services.domain.jobs.waiting import Waiting, WaitKind
+
+__all__ = ["Limits", "blocked_by"]
 
 
 @dataclass(frozen=True)
@@ -22,13 +24,13 @@ class Limits:
         )
 
 
-def hold(name: str, limits: Limits, running: int, week_s: float, *, is_disabled: bool = False) -> str | None:
+def blocked_by(name: str, limits: Limits, running: int, week_s: float, *, is_disabled: bool = False) -> Waiting | None:
     """Why none of this user's jobs may start now; None where one may."""
     if is_disabled:
-        return f"The account of {name} is disabled"
+        return Waiting(WaitKind.ACCOUNT, user=name)
     hours = week_s / 3600
     if limits.device_hours_week is not None and hours >= limits.device_hours_week:
-        return f"{name} has used {hours:.1f} of {limits.device_hours_week:g} device hours in the last seven days"
+        return Waiting(WaitKind.DEVICE_HOURS, user=name, used=round(hours, 2), limit=limits.device_hours_week)
     if limits.max_running is not None and running >= limits.max_running:
-        return f"{name} already runs {running} of {limits.max_running} allowed jobs"
+        return Waiting(WaitKind.RUNNING_JOBS, user=name, used=running, limit=limits.max_running)
     return None

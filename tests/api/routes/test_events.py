@@ -13,9 +13,10 @@ from api.sse import hub
 from api.sse.hub import EventHub
 from services.clock import utc_now
 from services.domain.jobs.states import State
+from services.domain.jobs.waiting import Holder, WaitedDevice, Waiting, WaitKind
 from services.errors import TooMany
 from services.events.live import Watch
-from services.jobs import actions
+from services.jobs import actions, transitions
 from services.store import events
 from services.store.models import Device, Job, Token
 from services.users import directory, principal
@@ -139,36 +140,40 @@ def test_a_changed_reason_to_wait_is_sent(service_on_each: Service, monkeypatch:
     waits, _ = service.job("anna"), service.job("bert")
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
-    watch.look()
+    watch.poll()
 
-    def wait_for(reason: str | None) -> None:
+    def wait_for(waiting: Waiting | None) -> None:
         with service.store.transaction() as session:
-            session.get_one(Job, waits).reason = reason
+            transitions.note_waiting(session.get_one(Job, waits), waiting, utc_now())
 
-    for reason in ("Waits for a device with enough free memory: it has 8100 MB free", None):
-        wait_for(reason)
+    device = WaitedDevice("box/gpu-0", "GPU 0", 8192 * 2**20)
+    memory = Waiting(WaitKind.FREE_MEMORY, device, Holder(), free_bytes=8100 * 2**20)
+    for waiting in (memory, None):
+        wait_for(waiting)
         with monkeypatch.context() as patch:  # the database fails in the middle of a poll
             patch.setattr(watch, "_devices", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                watch.look()
-        [news] = watch.look()
-        assert (news.kind, news.data["id"], news.data["reason"], news.id) == ("job", waits, reason, None)
-        assert watch.look() == []
-        if reason:
-            wait_for(reason.replace("7.91", "7.92"))
-            assert watch.look() == []
+                watch.poll()
+        [news] = watch.poll()
+        assert (news.kind, news.data["id"], news.id) == ("job", waits, None)
+        assert news.data["reason"] == (waiting.sentence if waiting else None)
+        assert (news.data["waiting_for"] or {}).get("kind") == (waiting.kind if waiting else None)
+        assert watch.poll() == []
+        if waiting:  # free memory changes all the time
+            wait_for(dataclasses.replace(waiting, free_bytes=8000 * 2**20))
+            assert watch.poll() == []
 
 
 def test_events_of_a_failed_poll_are_sent_by_the_next(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
-    watch.look()
+    watch.poll()
     service.job()
     with monkeypatch.context() as patch:
         patch.setattr(watch, "_devices", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            watch.look()
-    assert [news.kind for news in watch.look()] == ["submitted", "job", "queue"]
+            watch.poll()
+    assert [news.kind for news in watch.poll()] == ["submitted", "job", "queue"]
 
 
 def test_with_private_jobs_users_get_only_their_own_queue_positions(service_on_each: Service) -> None:
@@ -179,7 +184,7 @@ def test_with_private_jobs_users_get_only_their_own_queue_positions(service_on_e
     watch.start()
 
     def places() -> dict[int | None, dict[str, int]]:
-        return {one.owner_id: one.data["positions"] for one in watch.look() if one.kind == "queue"}
+        return {one.owner_id: one.data["positions"] for one in watch.poll() if one.kind == "queue"}
 
     anna, bert = (service.principals[name].user_id for name in ("anna", "bert"))
     more = service.job("bert")
@@ -194,11 +199,11 @@ def test_disabling_or_limiting_a_user_changes_the_queue_and_is_sent(service_on_e
     annas, berts = service.job("anna"), service.job("bert")
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
-    assert watch.look() == []
+    assert watch.poll() == []
 
     def told(**change: Any) -> tuple[dict[str, int], dict[int, str | None]]:
         directory.change(service.store, service.principals["admin"], "anna", change)
-        news = watch.look()
+        news = watch.poll()
         [queue] = [one.data["positions"] for one in news if one.kind == "queue"]
         return queue, {one.data["id"]: one.data["reason"] for one in news if one.kind == "job"}
 
@@ -208,21 +213,21 @@ def test_disabling_or_limiting_a_user_changes_the_queue_and_is_sent(service_on_e
     assert "disabled" in (reasons[annas] or "")
     assert told(disabled=False) == ({str(annas): 1, str(berts): 2}, {annas: None})
     assert told(limits={"max_running": 0})[0] == {str(berts): 1, str(annas): 2}
-    assert watch.look() == []
+    assert watch.poll() == []
 
 
 def test_the_last_report_of_a_device_is_sent_once_it_is_absent(service: Service) -> None:
     service.device()
     watch = Watch(service.store, service.settings, live_every_s=0.0)
     watch.start()
-    [there] = watch.look()
+    [there] = watch.poll()
     assert "seen_at" not in there.data
     with service.store.transaction() as session:
         session.get_one(Device, DEVICE).seen_at = utc_now() - datetime.timedelta(hours=2)
-    [away] = watch.look()
+    [away] = watch.poll()
     assert (away.data["is_present"], away.masked) == (False, away.data)
     assert away.data["seen_at"] == service.get("/v1/devices").json()["items"][0]["seen_at"]
-    assert watch.look() == []
+    assert watch.poll() == []
 
 
 def test_nobody_takes_all_streams(service: Service) -> None:

@@ -15,7 +15,7 @@ from api.sse.hub import EventHub
 from services.clock import utc_now
 from services.devices import reports
 from services.domain.jobs.states import State
-from services.events.live import News, Watch
+from services.events.live import LiveEvent, Watch
 from services.jobs import actions
 from services.store import events, jobs
 from services.store.models import Job
@@ -66,14 +66,14 @@ def in_thread(work: Callable[[], object]) -> threading.Thread:
 
 def test_fifty_listeners_cost_what_one_costs(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     job = service.job(state=State.RUNNING, attempts=1)
-    looks = [0]
-    real = Watch.look
+    polls = [0]
+    real = Watch.poll
 
-    def look(watch: Watch) -> object:
-        looks[0] += 1
+    def poll(watch: Watch) -> object:
+        polls[0] += 1
         return real(watch)
 
-    monkeypatch.setattr(Watch, "look", look)
+    monkeypatch.setattr(Watch, "poll", poll)
 
     async def cost(address: str, listeners: int) -> float:
         async with contextlib.AsyncExitStack() as stack:
@@ -82,10 +82,10 @@ def test_fifty_listeners_cost_what_one_costs(service: Service, monkeypatch: pyte
             ]
             for one in heard:
                 await first(one, "hello")
-            begun = looks[0]
+            begun = polls[0]
             with counted(service.store) as asked:
-                await until(lambda: looks[0] >= begun + 30)
-                done = looks[0] - begun
+                await until(lambda: polls[0] >= begun + 30)
+                done = polls[0] - begun
             warn(service, job, "all hear it")
             for one in heard:
                 await warned(one, "all hear it")
@@ -263,7 +263,13 @@ def test_jobs_the_queue_and_devices_are_sent_in_their_current_state(service: Ser
             shown = (await first(heard, "job")).content
             assert shown == service.get(f"/v1/jobs/{job}").json() | {"links": shown["links"]}
             queue = (await first(heard, "queue")).content
-            assert queue == {"queued": 1, "running": 0, "paused": 0, "positions": {str(job): 1}}
+            assert queue == {
+                "queued": 1,
+                "running": 0,
+                "paused": 0,
+                "positions": {str(job): 1},
+                "expected_start_s": {str(job): 0},
+            }
             actions.cancel(service.store, service.principals["anna"], job)
             assert (await first(heard, "state")).content["state"] == "cancelled"
             assert (await first(heard, "job")).content["state"] == "cancelled"
@@ -384,7 +390,7 @@ def tokens_of(service: Service, secret: str) -> int:
 def test_a_caller_without_access_gets_no_queued_messages(service: Service) -> None:
     """Queued messages are dropped, even while the stream is blocked."""
     member = hub.Subscription(service.principals["anna"], None)
-    told = hub.Message.of(News("warning", {}, utc_now()))
+    told = hub.Message.of(LiveEvent("warning", {}, utc_now()))
     for _ in range(hub.MAX_QUEUED):
         member.put(told)
     member.end()

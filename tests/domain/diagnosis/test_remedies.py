@@ -34,8 +34,8 @@ def test_every_end_has_a_remedy_with_a_text(diagnosis: Diagnosis, stop: Stop | N
         assert remedy.said
         assert (remedy.next is Next.SUCCEED) == (diagnosis is Diagnosis.COMPLETED)
         assert (remedy.next is Next.CANCEL) == (stop is Stop.CANCEL and diagnosis is not Diagnosis.COMPLETED)
-        assert (remedy.reason is not None) == (remedy.next in (Next.FAIL, Next.HOLD))
-        assert (remedy.wait_s > 0) == (remedy.next is Next.HOLD)
+        assert (remedy.reason is not None) == (remedy.next in (Next.FAIL, Next.RETRY_LATER))
+        assert (remedy.wait_s > 0) == (remedy.next is Next.RETRY_LATER)
         if remedy.next is Next.PAUSE:
             assert stop is Stop.PAUSE
 
@@ -154,7 +154,7 @@ def test_the_wait_for_a_neighbour_grows_to_ten_minutes_and_starts_again_after_a_
 def test_no_job_waits_for_ever() -> None:
     for diagnosis in (Diagnosis.NEIGHBOUR, Diagnosis.DISK):
         tried = [Tried(diagnosis) for _ in range(50)]
-        assert remedy_for(tried[:49], Scene(), 1).next is Next.HOLD
+        assert remedy_for(tried[:49], Scene(), 1).next is Next.RETRY_LATER
         given_up = remedy_for(tried, Scene("no room"), 1)
         assert (given_up.next, given_up.reason) == (
             Next.FAIL,
@@ -173,7 +173,7 @@ def test_a_waiting_job_names_the_neighbours() -> None:
 
 def test_a_full_disk_names_its_host_and_what_to_do() -> None:
     remedy = after(Diagnosis.DISK, scene=Scene("the disk is full", host="box7"))
-    assert (remedy.next, remedy.wait_s) == (Next.HOLD, 60)
+    assert (remedy.next, remedy.wait_s) == (Next.RETRY_LATER, 60)
     assert "free disk space on box7" in (remedy.reason or "")
 
 

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from services.domain.jobs.fair_share import STARTED_S, by_day, day_of, in_week, lately
-from services.domain.jobs.limits import Limits, hold
+from services.domain.jobs.limits import Limits, blocked_by
 
 NOON = datetime.datetime(2026, 5, 20, 12, tzinfo=datetime.UTC)
 TODAY = day_of(NOON)
@@ -70,4 +70,5 @@ def test_a_users_own_limit_overrides_the_default() -> None:
     ],
 )
 def test_a_reached_limit_is_the_reason(limits: Limits, running: int, week_s: float, says: str | None) -> None:
-    assert hold("anna", limits, running, week_s) == says
+    blocked = blocked_by("anna", limits, running, week_s)
+    assert (blocked and blocked.sentence) == says

@@ -19,6 +19,7 @@ from services.planning import attempt_config
 from services.scheduling.claim import Claim
 from services.store.models import Attempt, Job
 from tests.support.desk import GB, MB, Desk, Events, ago, gpu
+from tests.support.waiting import waits_for
 
 HOST_MB = 64_000
 
@@ -184,7 +185,7 @@ def test_a_neighbour_is_waited_for_longer_each_time_named_and_not_held_against_t
         end(desk, claim, Diagnosis.NEIGHBOUR, "the device ran out of memory")
         job = desk.job(claim.job_id)
         assert job.state == State.QUEUED
-        assert job.reason == (
+        assert waits_for(job) == (
             f"the device ran out of memory: python (process 4711) holds 6144 MB of GPU 0; retried after {seconds} s"
         )
         assert "python (process 4711) holds 6144 MB of GPU 0" in (desk.attempt(claim).followed_by or "")
@@ -201,7 +202,7 @@ def test_a_job_that_waits_for_free_memory_says_who_holds_it(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 1 * GB, others=7 * GB))
     job_id = desk.submit()
     assert desk.claim() is None
-    assert "python (process 4711) holds 7168 MB of GPU 0" in (desk.job(job_id).reason or "")
+    assert "python (process 4711) holds 7168 MB of GPU 0" in waits_for(desk.job(job_id))
 
 
 # Disks
@@ -213,7 +214,7 @@ def test_a_full_disk_is_waited_for_and_its_host_named(desk: Desk) -> None:
     end(desk, claim, Diagnosis.DISK, "the disk is full")
     job = desk.job(claim.job_id)
     assert job.state == State.QUEUED
-    assert (job.reason or "").startswith("the disk is full: free disk space on box")
+    assert waits_for(job).startswith("the disk is full: free disk space on box")
     assert job.not_before is not None
     assert abs((job.not_before - ago(-60)).total_seconds()) < 5
     assert again(desk, claim.job_id).plan == claim.plan

@@ -10,6 +10,7 @@ from services.domain.jobs.states import State
 from services.jobs import views
 from services.scheduling.claim import Claim
 from tests.support.desk import GB, MB, Desk, Events, gpu, slot
+from tests.support.waiting import waits_for
 
 DUMP = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 500.00MiB (rounded to 524288000)"
@@ -148,7 +149,7 @@ def test_who_was_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) ->
     assert run_out(desk, claim, in_use=GB, limit=7 * GB, facts=facts) == "neighbour"
     job = desk.job(claim.job_id)
     assert (job.state, job.plan) == (State.QUEUED, desk.attempt(claim).plan)
-    assert "blender (process 815) holds 6144 MB of GPU 0" in (job.reason or "")
+    assert "blender (process 815) holds 6144 MB of GPU 0" in waits_for(job)
     assert job.not_before is not None
 
 
@@ -156,7 +157,7 @@ def test_a_gpu_that_was_half_taken_at_the_claim_is_a_neighbours_matter(desk: Des
     desk.report(gpu(0, 8 * GB, 4 * GB, others=4 * GB))
     claim = desk.claimed()
     assert run_out(desk, claim, in_use=int(3.8 * GB), limit=4 * GB) == "neighbour"
-    assert "python (process 4711) holds 4096 MB of GPU 0" in (desk.job(claim.job_id).reason or "")
+    assert "python (process 4711) holds 4096 MB of GPU 0" in waits_for(desk.job(claim.job_id))
 
 
 def test_a_slot_whose_host_has_not_the_memory_is_waited_for_and_its_holder_named(desk: Desk) -> None:
@@ -165,7 +166,7 @@ def test_a_slot_whose_host_has_not_the_memory_is_waited_for_and_its_holder_named
     job_id = desk.submit()
     asked = desk.job(job_id).plan
     assert desk.claim() is None
-    assert "blender (process 815) holds 6144 MB of slot 0" in (desk.job(job_id).reason or "")
+    assert "blender (process 815) holds 6144 MB of slot 0" in waits_for(desk.job(job_id))
     desk.report(slot(0, 8000))
     assert again(desk, job_id).attempt == 1
     assert desk.job(job_id).plan == asked

@@ -69,7 +69,7 @@ WAITING = {
 @pytest.mark.parametrize("state", [state for state in State if state is not State.RUNNING])
 def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: Any, state: State) -> None:
     job_id = desk.submit()
-    desk.change(Job, job_id, state=state, reason="some", not_before=ago(-60))
+    desk.change(Job, job_id, state=state, waiting_for={"kind": "free_device"}, not_before=ago(-60))
     expected = WAITING[deed].get(state)
     if expected is None:
         with pytest.raises(WrongState):
@@ -79,9 +79,14 @@ def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: A
         return
     deed(desk, desk.owner, job_id)
     job = desk.job(job_id)
-    assert (job.state, job.reason) == (expected, None)
+    assert (job.state, job.reason, job.waiting_for) == (expected, None, None)
     assert (job.finished_at is not None) == (expected in FINAL)
-    assert desk.events(job_id, "state")[-1] == {"state": expected, "reason": None, "by": "owner"}
+    assert desk.events(job_id, "state")[-1] == {
+        "state": expected,
+        "reason": None,
+        "waiting_for": None,
+        "by": "owner",
+    }
     assert desk.rows(AuditEntry)[-1].action == f"job.{deed.__name__}"
     if deed is resume:
         assert job.not_before is None

@@ -14,6 +14,7 @@ from services.jobs.submit import Submitted, submit
 from services.settings import Settings
 from services.store.models import Device, Event, IdempotencyKey, Job
 from tests.support.desk import Desk, ago
+from tests.support.waiting import waits_for
 
 
 def ask(desk: Desk, key: str | None = None, **request: Any) -> Submitted:
@@ -71,16 +72,16 @@ def test_more_memory_than_any_known_device_has_is_refused_unless_the_job_waits_f
     assert "large/cpu-0), has 4000 MB" in message
     assert desk.job(ask(desk, device={"min_memory_mb": 3000}).job_id).state == State.QUEUED
     job = desk.job(ask(desk, device={"min_memory_mb": 5000, "wait": True}).job_id)
-    assert (job.state, job.reason) == (State.QUEUED, "Waits for a device with at least 5000 MB of memory")
+    assert (job.state, waits_for(job)) == (State.QUEUED, "Waits for a device with at least 5000 MB of memory")
 
 
 def test_a_job_may_wait_for_a_device_that_can_hold_it(desk: Desk) -> None:
     desk.slots(100)
     job_id = ask(desk, device={"wait": True}).job_id
-    assert (desk.job(job_id).reason or "").startswith("Waits for a larger device. It needs about ")
+    assert waits_for(desk.job(job_id)).startswith("Waits for a larger device. It needs about ")
     assert desk.claim() is None
     assert (desk.job(job_id).state, desk.job(job_id).attempts) == (State.QUEUED, 0)
-    assert (desk.job(job_id).reason or "").startswith("Waits for a larger device. It needs about ")
+    assert waits_for(desk.job(job_id)).startswith("Waits for a larger device. It needs about ")
     desk.slots(4000)
     claim = desk.claim()
     assert claim is not None

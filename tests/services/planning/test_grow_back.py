@@ -11,6 +11,7 @@ from services.scheduling.claim import Claim
 from services.store.models import Delivery, Device
 from services.webhooks import subscriptions
 from tests.support.desk import MB, Desk, ago, slot
+from tests.support.waiting import waits_for
 
 FREE = {"policy": {"plan_ahead": False}}
 
@@ -121,5 +122,5 @@ def test_who_has_grown_and_prefers_to_wait_waits_for_the_larger_device(desk: Des
     blocker = desk.claimed(device={"min_memory_mb": 64_000}, priority=9)
     assert desk.claim() is None
     assert desk.job(claim.job_id).state == State.QUEUED
-    reason = desk.job(claim.job_id).reason
+    reason = waits_for(desk.job(claim.job_id))
     assert reason == f"Waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"

@@ -18,6 +18,7 @@ from services.scheduling.claim import Claim
 from services.store import measurements
 from services.store.models import Device, Job, Measurement
 from tests.support.desk import GB, MB, Desk, Events, ago, gpu, slot
+from tests.support.waiting import waits_for
 
 LARGE: dict[str, Any] = {"train": {"steps": 10, "batch_size": 64}}
 
@@ -122,7 +123,7 @@ def test_who_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) ->
     job = desk.job(claim.job_id)
     assert job.plan == job.asked
     assert desk.claim() is None
-    reason = desk.job(claim.job_id).reason
+    reason = waits_for(desk.job(claim.job_id))
     assert reason == f"Waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"
     desk.end(blocker, Reason.COMPLETED)
     assert again(desk).device_key == "cpu-1"
@@ -134,11 +135,11 @@ def test_who_prefers_to_wait_is_not_shrunk_while_the_larger_device_has_a_problem
     claim = ran_out(desk, **waits)
     assert desk.claim() is None
     assert desk.job(claim.job_id).plan == desk.job(claim.job_id).asked
-    assert desk.job(claim.job_id).reason == "Waits for slot 1 (box/cpu-1, 64,000 MB): on fire"
+    assert waits_for(desk.job(claim.job_id)) == "Waits for slot 1 (box/cpu-1, 64,000 MB): on fire"
     desk.change(Device, "box/cpu-1", problem=None, seen_at=ago(3600))
     other = ran_out(desk, **waits)
     assert desk.claim() is None
-    assert "Waits for box/cpu-1" in (desk.job(other.job_id).reason or "")
+    assert "Waits for box/cpu-1" in waits_for(desk.job(other.job_id))
 
 
 def test_a_device_that_never_told_its_memory_is_no_reason_to_fail(desk: Desk) -> None:
@@ -151,7 +152,7 @@ def test_a_device_that_never_told_its_memory_is_no_reason_to_fail(desk: Desk) ->
     large = desk.submit(device={"min_memory_mb": 32_000})
     desk.report(unknown, slot(0, 1000))
     assert desk.claim() is None
-    assert desk.job(large).reason == "Waits for GPU 0 (box/gpu-0): there is no driver"
+    assert waits_for(desk.job(large)) == "Waits for GPU 0 (box/gpu-0): there is no driver"
 
 
 def test_a_device_that_stays_broken_is_not_waited_for_for_ever(desk: Desk) -> None:

@@ -23,6 +23,7 @@ from services.scheduling.claim import Claim
 from services.store.models import Device, Event, Job, Lease, Measurement
 from services.users import directory
 from tests.support.desk import GB, MB, Desk, ago, gpu, slot
+from tests.support.waiting import waits_for
 
 ROOT = Path(__file__).parents[3]
 CONTEXT = 600 * MB  # what a GPU's driver keeps for itself
@@ -226,12 +227,12 @@ def test_a_gpu_that_a_neighbour_has_filled_is_passed_over(desk: Desk) -> None:
     desk.end(claim, Reason.STOPPED)
     desk.report(gpu(0, 8 * GB, need - MB, others=8 * GB - need + MB), gpu(1, 24 * GB, GB, others=23 * GB))
     assert desk.claim() is None
-    assert "Waits for a device with enough free memory" in (desk.job(job_id).reason or "")
+    assert "Waits for a device with enough free memory" in waits_for(desk.job(job_id))
     desk.report(gpu(0, 8 * GB, need, others=8 * GB - need), gpu(1, 24 * GB, GB, others=23 * GB))
     claim = desk.claim()
     assert claim is not None
     assert claim.device_key == "gpu-0"
-    assert desk.job(job_id).reason is None
+    assert waits_for(desk.job(job_id)) == ""
 
 
 def test_what_an_attempt_can_have_of_a_gpu_is_what_a_neighbour_left_of_it(desk: Desk) -> None:
@@ -255,7 +256,7 @@ def test_a_job_that_asks_for_more_memory_than_there_is_waits_and_says_so(desk: D
     job_id = desk.submit(device={"min_memory_mb": 5000, "wait": True})
     assert desk.claim() is None
     assert desk.job(job_id).state == State.QUEUED
-    assert desk.job(job_id).reason == "Waits for a device with at least 5000 MB of memory"
+    assert waits_for(desk.job(job_id)) == "Waits for a device with at least 5000 MB of memory"
     desk.slots(4000, 5000)
     claim = desk.claim()
     assert claim is not None
@@ -312,7 +313,7 @@ def test_a_job_does_not_fail_because_the_host_it_is_meant_for_restarts(desk: Des
     desk.change(Device, "large/cpu-0", seen_at=ago(120))
     assert desk.claim() is None
     assert desk.job(job_id).state == State.QUEUED
-    assert "Waits for large/cpu-0" in (desk.job(job_id).reason or "")
+    assert "Waits for large/cpu-0" in waits_for(desk.job(job_id))
     desk.slots(64_000, host="large")
     assert desk.claim(host="large") is not None
 
@@ -500,7 +501,7 @@ def test_where_jobs_are_private_a_reason_names_none_of_another_user(desk: Desk, 
     assert desk.claim() is None
     named = f"Waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {theirs}"
     hidden = "Waits for slot 1 (box/cpu-1, 64,000 MB), busy with another user's job"
-    assert [desk.job(job_id).reason for job_id in waiting] == [hidden if is_private else named, named]
+    assert [waits_for(desk.job(job_id)) for job_id in waiting] == [hidden if is_private else named, named]
 
 
 @pytest.mark.parametrize("column", ["policy", "adjustments"])  # read when it is placed, and when it is leased

@@ -2,7 +2,6 @@
 import { get, mayChange, maySubmit, post, whoami } from "../shared/api.js";
 import { $, h, setContent, setText } from "../shared/dom.js";
 import { follow, listen } from "../shared/events.js";
-import { watchDevices } from "../devices/watch_devices.js";
 import { duration, percent, plural } from "../shared/format.js";
 import { confirmed } from "../shared/dialogs.js";
 import { runAction, toast } from "../shared/messages.js";
@@ -10,13 +9,13 @@ import { addShortcuts } from "../shared/shortcuts.js";
 import { tabs } from "../shared/tabs.js";
 import { pill } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
-import { diagnosisWords, queuePlace, expectedWait } from "../shared/job_status.js";
+import { diagnosisWords, queueChange, queuePlace } from "../shared/job_status.js";
 import { edit, editButton, showFacts, showProgress } from "../job/summary.js";
 import { showTimeline } from "../job/timeline.js";
 
 const root = $("#job");
 const id = Number(root.dataset.job);
-const state = { job: null, attempts: [], devices: [] };
+const state = { job: null, attempts: [] };
 let me = null;
 
 const AGAIN_MS = 5000;
@@ -57,7 +56,6 @@ function show() {
     $("#state"),
     pill(job.stopping ? `${job.stopping} requested` : job.state, job.stopping ? "warn" : job.state),
   );
-  if (job.state === "queued") watchQueue();
   showNow();
   $("#now").dataset.state = job.state;
   showProgress($("#progress"), job);
@@ -73,20 +71,6 @@ $("#name").addEventListener(
 );
 
 const showNow = () => setText($("#now"), sentence(state.job, state.attempts));
-
-/** The expected wait depends on the jobs that run on other devices. */
-let isWatching = false;
-function watchQueue() {
-  if (isWatching) return;
-  isWatching = true;
-  watchDevices(
-    (devices) => {
-      state.devices = devices;
-      if (state.job.state === "queued") showNow();
-    },
-    () => {},
-  ); // the queue position shows without them
-}
 
 /** "Attempt 2 of at most 6: training at step 340 of 2000 on GPU 1; attempt 1 ran out of memory at batch 16." */
 function sentence(job, attempts) {
@@ -106,9 +90,8 @@ function sentence(job, attempts) {
       return `Attempt ${job.attempts} of at most ${job.policy.max_attempts}: ${activity}${stopping}${earlier}.`;
     }
     case "queued": {
-      const about = expectedWait(job, state.devices);
-      const when = about === undefined ? "" : `, to start in about ${duration(about)}`;
-      const why = job.reason ? ` ${job.reason.replace(/\.?$/, ".")}` : "";
+      const when = job.expected_start_s ? `, to start in about ${duration(job.expected_start_s)}` : "";
+      const why = job.waiting_for ? ` ${job.waiting_for.sentence.replace(/\.?$/, ".")}` : "";
       const where = `${last ? `Attempt ${job.attempts + 1}: ` : ""}${queuePlace(job)}`;
       return `${where[0].toUpperCase()}${where.slice(1)}${when}${last ? `; ${because(last)}` : ""}.${why}`;
     }
@@ -222,17 +205,17 @@ await loaded;
 // The chart library is large: load it while the page is idle.
 (window.requestIdleCallback ?? setTimeout)(() => loadPart("charts").then(() => parts.charts?.warm()));
 listen((event) => {
-  if (event.kind === "queue") moved(event.data.positions[id]);
+  if (event.kind === "queue") moved(queueChange(event.data, id));
   if (event.job !== id || !state.job) return;
   if (event.kind === "progress" && state.job.state === "running") progressed(event.data);
   for (const part of Object.values(parts)) part.event?.(event);
 });
 follow(load, (event) => event.job === id && event.kind !== "progress");
 
-/** A queue event, not an event of this job, reports its new position. */
-function moved(position) {
-  if (!position || state.job?.state !== "queued") return;
-  state.job.queue_position = position;
+/** A queue event, not an event of this job, reports its new position and when it is expected to start. */
+function moved(change) {
+  if (!change || state.job?.state !== "queued") return;
+  Object.assign(state.job, change);
   showNow();
 }
 

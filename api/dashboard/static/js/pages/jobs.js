@@ -9,7 +9,7 @@ import { announce, runAction, toast } from "../shared/messages.js";
 import { addShortcuts } from "../shared/shortcuts.js";
 import { dot } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
-import { progressOf, statusLine, queueStatus } from "../shared/job_status.js";
+import { progressOf, queueChange, queueStatus, statusLine } from "../shared/job_status.js";
 import { showDeviceTiles } from "../devices/device_tiles.js";
 
 const PAGE = 50;
@@ -251,7 +251,7 @@ function updateRow(row, job) {
   setContent(name.lastChild, line([job.owner, job.model, job.dataset].join(" · "), "small muted"));
   setContent(owned, line(job.owner));
   setContent(model, line(job.model), line(job.dataset, "small muted"));
-  setContent(steps, job.state === "queued" && !job.progress.step ? queueStatus(job, devices) : progressOf(job, phase));
+  setContent(steps, job.state === "queued" && !job.progress.step ? queueStatus(job) : progressOf(job, phase));
   setContent(
     tries,
     h(
@@ -358,7 +358,7 @@ listen(({ kind, job, data }) => {
   else if (kind === "state") change(job, { state: data.state }); // also replayed after a reconnect
   else if (kind === "queue") {
     showCounts(data);
-    for (const [id, place] of Object.entries(data.positions)) change(Number(id), { queue_position: place });
+    for (const id of Object.keys(data.positions)) change(Number(id), queueChange(data, id));
   }
 });
 watchDevices(

@@ -5,8 +5,7 @@ import { duration, ordinal } from "./format.js";
 /** [short, full, kind]: the line under a job's name. `short` is empty if there is nothing to report. */
 export function statusLine(job) {
   if (job.state === "failed") return [job.reason ?? "failed", job.reason ?? "", "bad"];
-  // The tooltip has the details in parentheses.
-  if (job.state === "queued" && job.reason) return [job.reason.replace(/ \([^)]*\)/, ""), job.reason, ""];
+  if (job.waiting_for) return [job.waiting_for.short, job.waiting_for.sentence, ""];
   const changes = shrunk(job.asked, job.plan).join(", ");
   if (job.setback) {
     const { attempt, diagnosis, followed_by } = job.setback;
@@ -43,41 +42,29 @@ function shrunk(asked, plan) {
 }
 
 /** The place in the queue, and the expected wait if it is known. */
-export function queueStatus(job, devices) {
-  const about = expectedWait(job, devices);
+export function queueStatus(job) {
   return h(
     "span",
     { class: "number" },
     queuePlace(job),
-    about === undefined
-      ? null
-      : h(
+    job.expected_start_s
+      ? h(
           "span",
           { class: "one-line small muted", title: "Estimated from the remaining time of running jobs" },
-          `in about ${duration(about)}`,
-        ),
+          `in about ${duration(job.expected_start_s)}`,
+        )
+      : null,
   );
 }
 
-/** A job with a reason to wait is not next, even if it is first in the queue. */
-export const queuePlace = ({ queue_position: position, reason }) =>
-  position === 1 && !reason ? "next in queue" : position ? `${ordinal(position)} in queue` : "waiting";
+/** A job that waits for more than its turn is not next, even if it is first in the queue. */
+export const queuePlace = ({ queue_position: position, waiting_for: waiting }) =>
+  position === 1 && !waiting ? "next in queue" : position ? `${ordinal(position)} in queue` : "waiting";
 
-/**
- * Seconds until a large enough device is free, from the remaining time of running jobs. Undefined if one is free, or if
- * the job waits for something else.
- */
-export function expectedWait(job, devices) {
-  if (job.reason && !job.reason.includes(", busy with ")) return undefined;
-  const predicted = job.attempts || job.policy.plan_ahead ? (job.predicted?.high_bytes ?? 0) : 0;
-  const least = Math.max(predicted, job.min_memory_bytes ?? 0);
-  const large = devices.filter((device) => device.is_present && !device.problem && device.total_bytes >= least);
-  if (large.some((device) => !device.job)) return undefined;
-  const left = large
-    .map((device) => device.job.progress?.eta_s)
-    .filter((eta) => eta !== null && eta !== undefined)
-    .toSorted((a, b) => a - b);
-  return left[job.queue_position - 1];
+/** The part of a queue event that is about this job; undefined if it is not in the first part of the queue. */
+export function queueChange({ positions, expected_start_s: starts }, id) {
+  const position = positions[id];
+  return position && { queue_position: position, expected_start_s: starts[id] ?? null };
 }
 
 /** A progress bar, and below it the steps and the remaining time. */
