@@ -1,8 +1,9 @@
-"""The docs: links and paths lead to files that exist, and no setting is missing."""
+"""The docs: links and paths lead to files that exist, and settings, rooms and the version are those of the code."""
 
 import dataclasses
 import functools
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from services.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WITH_PATHS = [
     page for page in PAGES if page.name in ("architecture.md", "CONTRIBUTING.md") or page.parent.name == "decisions"
@@ -96,3 +98,33 @@ def test_the_table_of_contents_names_every_page() -> None:
     assert sorted(name_of(page) for page in (ROOT / "docs").rglob("*.md") if page.resolve() not in linked) == [
         "docs/README.md"
     ]
+
+
+def rooms_in(rows: list[tuple[str, str]], container: str) -> list[set[str]]:
+    """The rooms of each row, as pyproject.toml names them: `services/jobs/` and `services/clock.py` in `services`."""
+    folder = container.replace(".", "/") + "/"
+    return [
+        {path.removeprefix(folder).removesuffix(".py").rstrip("/") for path in CODE.findall(row)} for _, row in rows
+    ]
+
+
+def test_the_rooms_and_their_order_are_those_that_make_check_enforces() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    section = page.partition("## Rooms and their import order")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", section, re.MULTILINE)
+    starts = [number for number, (row, _) in enumerate(rows) if row == "1"]
+    tables = [rows[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    layers = {
+        contract["containers"][0]: [set(layer.split(" | ")) for layer in contract["layers"]]
+        for contract in PROJECT["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    }
+    containers = ("services", "services.domain", "api")
+    told = {container: rooms_in(table, container) for container, table in zip(containers, tables, strict=True)}
+    assert told == layers
+
+
+def test_the_newest_version_in_the_changelog_is_the_project_s() -> None:
+    newest = re.search(r"^## (\d\S*) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest
+    assert newest[1] == PROJECT["project"]["version"]
