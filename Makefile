@@ -68,6 +68,18 @@ test-trainings: $(STAMP)
 test-others: $(STAMP)
 	@$(call labelled,others   ,-m 'not tensorflow and not slow')
 
+# The inner loop: what needs neither TensorFlow, a browser, PostgreSQL nor other processes. Fewer examples a property.
+FAST := tests/domain tests/services tests/store tests/tooling/test_one_writer.py tests/tooling/test_docs.py
+.PHONY: test-fast test-fast-domain test-fast-others
+test-fast: $(STAMP) ## ruff, and the tests of domain, services and store on SQLite: for the inner loop
+	@$(PY) -m ruff check . && $(PY) -m ruff format --check --quiet .
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-fast-domain test-fast-others
+test-fast-domain: $(STAMP)
+	@$(call labelled,domain,--quiet tests/domain --hypothesis-profile=few-examples)
+test-fast-others: $(STAMP)
+	@$(call labelled,others,--quiet $(filter-out tests/domain,$(FAST)) -m 'not tensorflow and not slow' \
+		-k 'not postgresql' --hypothesis-profile=few-examples)
+
 .PHONY: test-slow
 test-slow: $(STAMP) ## the tests that take minutes each
 	$(PY) -m pytest -m slow $(ARGS)

@@ -29,3 +29,4 @@ __all__ = [
 # How long an example takes says how busy the machine is.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
+settings.register_profile("few-examples", settings.get_profile("any-machine"), max_examples=10)
