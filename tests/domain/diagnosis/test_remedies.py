@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ ONCE = (Diagnosis.UNKNOWN_KILL, Diagnosis.LEAK)
 KILL = Tried(Diagnosis.UNKNOWN_KILL)
 
 
-def after(*diagnoses: Diagnosis, scene: Scene | None = None, stop: Stop | None = None, **last: object) -> Remedy:
+def after(*diagnoses: Diagnosis, scene: Scene | None = None, stop: Stop | None = None, **last: Any) -> Remedy:
     tried = [Tried(diagnosis) for diagnosis in diagnoses]
     tried[-1] = dataclasses.replace(tried[-1], **last)
     return remedy_for(tried, scene or Scene(), 100, stop)
@@ -238,7 +239,8 @@ def test_few_boxes_are_not_made_fewer() -> None:
 
 def shrunk(sizes: InputSizes) -> Sequence[tuple[int, int, int, int]]:
     """The input pipelines of a job on a host that runs out again and again."""
-    found, adjustments = [], NONE
+    found: list[tuple[int, int, int, int]] = []
+    adjustments = NONE
     while True:
         remedy = after(Diagnosis.HOST, scene=Scene(input=sizes), adjustments=adjustments)
         if remedy.next is Next.FAIL:

@@ -311,7 +311,8 @@ def test_few_attempts_exceed_the_interval_where_equal_attempts_differ_by_four_pe
         def peak(plan, common=common, factors=factors):
             return round(common * needs(plan, *factors) * draw.uniform(0.98, 1.02))
 
-        law = MemoryLaw([Point.of(alone(*at, model=model), peak(alone(*at, model=model))) for at in known])
+        plans = [alone(micro, side, model) for micro, side in known]
+        law = MemoryLaw([Point.of(plan, peak(plan)) for plan in plans])
         for micro in (1, 2, 3, 4, 6, 8):
             for side in (256, 384, 512):
                 plan = alone(micro, side, model, accumulation=1 + micro % 2)

@@ -262,12 +262,15 @@ def test_metrics_of_masks_need_a_model_with_masks():
 def test_the_accepted_metrics_are_names_of_the_od_api():
     package = importlib.util.find_spec("object_detection")
     assert package is not None
+    assert package.submodule_search_locations is not None
     source = (Path(package.submodule_search_locations[0]) / "eval_util.py").read_text()
-    names = next(
-        {key.value for key in node.value.keys}
+    classes = next(
+        node.value
         for node in ast.parse(source).body
-        if isinstance(node, ast.Assign) and node.targets[0].id == "EVAL_METRICS_CLASS_DICT"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EVAL_METRICS_CLASS_DICT"
     )
+    assert isinstance(classes, ast.Dict)
+    names = {key.value for key in classes.keys if isinstance(key, ast.Constant)}
     assert names >= {*BOX_METRICS, *MASK_METRICS}
 
 

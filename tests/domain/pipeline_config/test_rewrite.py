@@ -1,5 +1,7 @@
 """Rewriting configurations: each setter changes its own fields only and is idempotent."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,7 +84,7 @@ SETTERS = {
 
 
 def _sizes(**changes):
-    given = {
+    given: dict[str, Any] = {
         "records": 1000,
         "record_bytes": 50_000,
         "files": 4,
@@ -224,7 +226,7 @@ def test_every_smaller_backbone_at_every_size_passes_the_check(model):
 @given(st.sampled_from(MODELS), st.data())
 def test_a_changed_backbone_equals_the_catalogues_own(model, data):
     target = data.draw(st.sampled_from([other for other in MODELS if other.family is model.family]))
-    settings = {"image_size": (512, 512), "batch_size": 4, "steps": 100, "learning_rate": 0.01}
+    settings: dict[str, Any] = {"image_size": (512, 512), "batch_size": 4, "steps": 100, "learning_rate": 0.01}
     config = set_backbone(build_config(model, 3, **settings), target)
     check(config)
     wanted = build_config(target, 3, **settings)

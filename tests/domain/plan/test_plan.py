@@ -91,7 +91,7 @@ def test_a_users_own_config_follows_its_own_plan_unchanged():
 
 def test_a_smaller_plan_changes_its_own_settings_only():
     config = build_config(catalogue.get("faster_rcnn_resnet101"), 3, batch_size=8)
-    plan = dataclasses.replace(PLAN, batch_size=4, micro_batch=2, precision="bfloat16", image_size=(512, 512))
+    plan = dataclasses.replace(PLAN, batch_size=4, micro_batch=2, precision=Precision.BFLOAT16, image_size=(512, 512))
     smaller = apply(plan, config)
     assert image_size(smaller) == (512, 512)
     changed = {change.field.rpartition(".")[2] for change in compare(config, smaller)}
@@ -130,9 +130,11 @@ def test_a_plan_that_contradicts_itself_is_refused(change, words):
 
 
 def test_an_efficientdet_plan_keeps_to_multiples_of_128():
-    boxes_only = {"model": "efficientdet_d0", "proposals": None, "second_stage_batch": None}
+    boxes_only = dataclasses.replace(
+        PLAN, model="efficientdet_d0", image_size=(512, 512), proposals=None, second_stage_batch=None
+    )
     with pytest.raises(PlanError, match="multiples of 128"):
-        dataclasses.replace(PLAN, **boxes_only, image_size=(576, 576))
+        dataclasses.replace(boxes_only, image_size=(576, 576))
 
 
 def test_another_batch_keeps_the_images_seen():

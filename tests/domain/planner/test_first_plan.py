@@ -5,31 +5,38 @@ import pytest
 from services.domain.memory.law import MemoryLaw, Point
 from services.domain.plan.plan import Precision
 from services.domain.plan.policy import Lever, Policy
-from services.domain.planner.decision import GiveUp
+from services.domain.planner.decision import Decision, GiveUp
 from services.domain.planner.first_plan import first_plan
 from services.domain.planner.ladder import ladder
 from services.domain.planner.request import PlanRequest
 from services.domain.sizes import in_mb
 from tests.support.plans import D0, GB, LAW, R101, but, need
 
-IMAGES_ONLY = Policy(levers=("micro_batch", "image_size"))
+IMAGES_ONLY = Policy(levers=(Lever.MICRO_BATCH, Lever.IMAGE_SIZE))
+
+
+def planned(request: PlanRequest, capacity: int | None) -> Decision:
+    """The first plan of a job for which there is one."""
+    answer = first_plan(request, capacity)
+    assert isinstance(answer, Decision)
+    return answer
 
 
 def test_a_plan_that_fits_stays_as_asked():
-    decision = first_plan(PlanRequest(D0, Policy(), LAW), need(D0))
+    decision = planned(PlanRequest(D0, Policy(), LAW), need(D0))
     assert (decision.plan, decision.changes) == (D0, ())
     assert decision.prediction == LAW.predict(D0)
 
 
 @pytest.mark.parametrize(("policy", "capacity"), [(Policy(plan_ahead=False), 1), (Policy(), None)])
 def test_without_planning_ahead_the_first_attempt_is_as_asked(policy, capacity):
-    decision = first_plan(PlanRequest(D0, policy, LAW), capacity)
+    decision = planned(PlanRequest(D0, policy, LAW), capacity)
     assert (decision.plan, decision.changes) == (D0, ())
     assert "as asked" in decision.summary
 
 
 def test_the_largest_micro_batch_that_fits_is_found_at_once():
-    decision = first_plan(PlanRequest(D0, Policy(), LAW), 4 * GB)
+    decision = planned(PlanRequest(D0, Policy(), LAW), 4 * GB)
     assert decision.plan == but(D0, micro_batch=4)
     assert need(decision.plan) <= 4 * GB < need(but(D0, micro_batch=8))
     (change,) = decision.changes
@@ -42,58 +49,58 @@ def test_the_largest_micro_batch_that_fits_is_found_at_once():
 
 def test_any_divisor_of_the_batch_may_be_the_micro_batch():
     asked = but(D0, batch_size=12, micro_batch=12)
-    assert first_plan(PlanRequest(asked, Policy(), LAW), need(but(asked, micro_batch=3))).plan.micro_batch == 3
+    assert planned(PlanRequest(asked, Policy(), LAW), need(but(asked, micro_batch=3))).plan.micro_batch == 3
 
 
 def test_a_micro_batch_of_one_at_full_size_comes_before_a_smaller_image():
-    decision = first_plan(PlanRequest(D0, IMAGES_ONLY, LAW), need(but(D0, micro_batch=1)))
+    decision = planned(PlanRequest(D0, IMAGES_ONLY, LAW), need(but(D0, micro_batch=1)))
     assert decision.plan == but(D0, micro_batch=1)
 
 
 def test_once_the_image_must_shrink_the_micro_batch_grows_again():
     less = need(but(D0, micro_batch=1)) - 1
-    decision = first_plan(PlanRequest(D0, IMAGES_ONLY, LAW), less)
+    decision = planned(PlanRequest(D0, IMAGES_ONLY, LAW), less)
     assert decision.plan.image_size == (384, 384)
     larger = but(decision.plan, micro_batch=2 * decision.plan.micro_batch)
     assert need(decision.plan) <= less < need(larger)
 
 
 def test_the_policys_order_decides_which_lever_goes_first():
-    policy = Policy(levers=("image_size", "micro_batch"))
-    decision = first_plan(PlanRequest(D0, policy, LAW), need(but(D0, image_size=(384, 384))))
+    policy = Policy(levers=(Lever.IMAGE_SIZE, Lever.MICRO_BATCH))
+    decision = planned(PlanRequest(D0, policy, LAW), need(but(D0, image_size=(384, 384))))
     assert decision.plan == but(D0, image_size=(384, 384))
 
 
 def test_precision_is_a_lever_only_where_the_device_is_good_at_it():
     half = but(D0, micro_batch=1, precision=Precision.BFLOAT16)
     capacity = need(half)
-    assert first_plan(PlanRequest(D0, Policy(), LAW, True), capacity).plan == half
-    assert first_plan(PlanRequest(D0, Policy(), LAW), capacity).plan.precision is Precision.FLOAT32
+    assert planned(PlanRequest(D0, Policy(), LAW, True), capacity).plan == half
+    assert planned(PlanRequest(D0, Policy(), LAW), capacity).plan.precision is Precision.FLOAT32
 
 
 def test_precision_is_a_lever_where_the_second_stage_is_a_small_part():
     mask = but(R101, model="mask_rcnn_resnet101_fpn")
     for asked, precision in ((R101, Precision.BFLOAT16), (mask, Precision.FLOAT32)):
-        decision = first_plan(PlanRequest(asked, Policy(), LAW, True), need(but(asked, micro_batch=1)) - 1)
+        decision = planned(PlanRequest(asked, Policy(), LAW, True), need(but(asked, micro_batch=1)) - 1)
         assert decision.plan.precision is precision
 
 
 def test_a_smaller_backbone_keeps_the_image_size():
-    policy = Policy(levers=("backbone",))
+    policy = Policy(levers=(Lever.BACKBONE,))
     smaller = but(R101, model="faster_rcnn_resnet50_fpn")
-    decision = first_plan(PlanRequest(R101, policy, LAW), need(smaller))
+    decision = planned(PlanRequest(R101, policy, LAW), need(smaller))
     assert decision.plan == smaller
     assert "from resnet101_fpn to resnet50_fpn" in decision.changes[0].reason
 
 
 def test_a_backbone_below_the_floor_is_never_taken():
-    policy = Policy(levers=("backbone",), min_backbone="resnet101")
+    policy = Policy(levers=(Lever.BACKBONE,), min_backbone="resnet101")
     assert isinstance(first_plan(PlanRequest(R101, policy, LAW), 2 * GB), GiveUp)
 
 
 def test_without_accumulation_a_smaller_batch_sees_the_same_images():
-    policy = Policy(levers=("batch_size",))
-    decision = first_plan(PlanRequest(D0, policy, LAW), need(but(D0, batch_size=4, micro_batch=4)))
+    policy = Policy(levers=(Lever.BATCH_SIZE,))
+    decision = planned(PlanRequest(D0, policy, LAW), need(but(D0, batch_size=4, micro_batch=4)))
     plan = decision.plan
     assert (plan.batch_size, plan.micro_batch, plan.steps) == (4, 4, 4000)
     assert plan.learning_rate == pytest.approx(0.0025)
@@ -102,8 +109,8 @@ def test_without_accumulation_a_smaller_batch_sees_the_same_images():
 
 
 def test_a_change_has_what_why_and_cost_as_parts():
-    decision = first_plan(
-        PlanRequest(D0, Policy(levers=("batch_size",)), LAW), need(but(D0, batch_size=4, micro_batch=4))
+    decision = planned(
+        PlanRequest(D0, Policy(levers=(Lever.BATCH_SIZE,)), LAW), need(but(D0, batch_size=4, micro_batch=4))
     )
     change = next(change for change in decision.changes if change.field == "batch_size")
     assert change.what == "the batch size changes from 16 to 4"
@@ -115,7 +122,7 @@ def test_pieces_that_would_need_more_than_the_whole_are_not_made():
     """One image costs less than the sums of gradients that accumulation needs."""
     asked = but(R101, batch_size=2, micro_batch=2, image_size=(256, 256))
     assert need(but(asked, micro_batch=1)) > need(asked)
-    levers = {step.lever for step in ladder(PlanRequest(asked, Policy(levers=("micro_batch",)), LAW), [])}
+    levers = {step.lever for step in ladder(PlanRequest(asked, Policy(levers=(Lever.MICRO_BATCH,)), LAW), [])}
     assert levers == {None}
 
 
@@ -128,7 +135,9 @@ def test_without_levers_a_plan_that_does_not_fit_is_given_up():
 
 
 def test_giving_up_names_every_floor_and_the_memory_needed():
-    policy = Policy(levers=("micro_batch", "image_size", "backbone"), min_image_size=512, min_backbone="resnet50")
+    policy = Policy(
+        levers=(Lever.MICRO_BATCH, Lever.IMAGE_SIZE, Lever.BACKBONE), min_image_size=512, min_backbone="resnet50"
+    )
     answer = first_plan(PlanRequest(R101, policy, LAW), GB // 2)
     assert isinstance(answer, GiveUp)
     assert "even at your minimums (micro-batch 1, image 512×512, backbone resnet50_fpn)" in answer.reason
@@ -150,10 +159,12 @@ def test_giving_up_names_every_floor_and_the_memory_needed():
 )
 def test_every_decision_states_the_basis_of_its_prediction(points, said):
     law = MemoryLaw(points)
-    assert said in first_plan(PlanRequest(D0, Policy(), law), 4 * GB).summary
-    assert said in first_plan(PlanRequest(D0, Policy(), law), 64 * GB).summary
-    assert said in first_plan(PlanRequest(D0, Policy(plan_ahead=False), law), 64 * GB).summary
-    assert said in first_plan(PlanRequest(D0, Policy(levers=()), law), 1).reason
+    assert said in planned(PlanRequest(D0, Policy(), law), 4 * GB).summary
+    assert said in planned(PlanRequest(D0, Policy(), law), 64 * GB).summary
+    assert said in planned(PlanRequest(D0, Policy(plan_ahead=False), law), 64 * GB).summary
+    answer = first_plan(PlanRequest(D0, Policy(levers=()), law), 1)
+    assert isinstance(answer, GiveUp)
+    assert said in answer.reason
 
 
 COSTS = {
@@ -171,7 +182,7 @@ def test_every_lever_states_its_cost(lever):
     asked = D0 if lever is Lever.PRECISION else R101
     rungs = ladder(PlanRequest(asked, Policy(levers=(lever,)), LAW, True), [])
     assert len(rungs) > 1
-    decision = first_plan(PlanRequest(asked, Policy(levers=(lever,)), LAW, True), rungs[-1].prediction.high)
+    decision = planned(PlanRequest(asked, Policy(levers=(lever,)), LAW, True), rungs[-1].prediction.high)
     assert COSTS[lever] in decision.summary
     assert any(COSTS[lever] in change.reason for change in decision.changes)
     assert COSTS[lever] in rungs[-1].sentence

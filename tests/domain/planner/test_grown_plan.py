@@ -3,7 +3,7 @@
 import pytest
 
 from services.domain.plan.plan import Precision
-from services.domain.plan.policy import Policy
+from services.domain.plan.policy import Lever, Policy
 from services.domain.planner.grown_plan import grown_plan
 from services.domain.planner.request import Failure, PlanRequest
 from tests.support.plans import D0, GB, LAW, R101, but, need
@@ -58,7 +58,8 @@ def test_a_plan_that_failed_on_such_a_device_does_not_return():
 
 
 def test_growing_leaves_forbidden_levers_alone():
-    policy = Policy(levers=("image_size",))
+    policy = Policy(levers=(Lever.IMAGE_SIZE,))
     current = but(D0, image_size=(384, 384))
     decision = grown_plan(PlanRequest(D0, policy, LAW), current, GB, 64 * GB, [])
+    assert decision is not None
     assert decision.plan == D0

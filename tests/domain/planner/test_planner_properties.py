@@ -51,7 +51,7 @@ def cases(draw):
 def test_repeated_failures_end_without_repeating_a_plan_or_passing_a_floor(case):
     asked, policy, capacity, bfloat16 = case
     answer = first_plan(PlanRequest(asked, policy, LAW, bfloat16), capacity)
-    failures = []
+    failures: list[Failure] = []
     while isinstance(answer, Decision):
         plan = answer.plan
         assert_inside(plan, asked, policy)
@@ -88,7 +88,8 @@ def test_any_history_ends_keeps_the_floors_and_repeats_no_failure(data):
     law = MemoryLaw(data.draw(histories(asked, policy)))
     devices = data.draw(st.lists(st.integers(GB // 8, 32 * GB), min_size=1, max_size=4))
     interrupted = data.draw(st.integers(0, 4))
-    meant_for, failures = max(devices), []
+    failures: list[Failure] = []
+    meant_for = max(devices)
     answer = first_plan(PlanRequest(asked, policy, law, bfloat16), meant_for)
     while isinstance(answer, Decision):
         plan, known = answer.plan, law.knowing(failure.point for failure in failures)
