@@ -186,7 +186,7 @@ def test_what_does_not_exist_needs_a_token_too(service: Service, path: str) -> N
     ],
 )
 def test_a_header_that_holds_no_token_is_refused(service: Service, headers: list[tuple[str, str]]) -> None:
-    expect_problem(service.client.get("/v1/jobs", headers=headers), 401)  # type: ignore[arg-type]
+    expect_problem(service.client.get("/v1/jobs", headers=headers), 401)
 
 
 def test_a_token_in_the_address_does_not_count(service: Service) -> None:

@@ -157,7 +157,7 @@ def test_without_a_configuration_a_diff_shows_the_decided_changes(service: Servi
     assert [(change["field"], change["lever"]) for change in diff["changes"]] == [("micro_batch", "micro_batch")]
 
 
-OWN = {"model": None, "image_size": None, "checkpoint": None}
+OWN: dict[str, Any] = {"model": None, "image_size": None, "checkpoint": None}
 
 
 def test_an_attempt_is_compared_with_what_was_submitted(service: Service) -> None:

@@ -15,6 +15,7 @@ from services.clock import utc_now
 from services.devices import reports
 from services.domain.jobs.states import State
 from services.service_stats import Ended
+from services.store import service_stats as counts
 from services.store.models import Attempt, Job, Measurement
 from tests.support.api_service import Service, expect_problem
 from tests.support.desk import GB, ago, gpu
@@ -137,7 +138,7 @@ def test_a_count_that_fails_half_way_counts_nothing(service: Service, monkeypatc
     with service.store.transaction() as session:
         session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = ago(7200)
     with monkeypatch.context() as patch:
-        patch.setattr(service_stats.service_stats, "attempts_ended", lambda *_: 1 / 0)
+        patch.setattr(counts, "attempts_ended", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             service_stats.read(service.store, ended)
     assert service_stats.read(service.store, ended).jobs[State.FAILED] == 1

@@ -7,7 +7,7 @@ import shutil
 import struct
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from fastapi.testclient import TestClient
@@ -24,9 +24,10 @@ from tests.support.api_service import BODY, Service, expect_problem
 from tests.support.checkpoint_index import index_of, shapes_of
 
 TAR = {"Content-Type": "application/x-tar"}
+TarMode = Literal["w", "w:gz"]
 
 
-def tarred(files: dict[str, bytes], mode: str = "w") -> bytes:
+def tarred(files: dict[str, bytes], mode: TarMode = "w") -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode=mode) as tar:
         for name, data in files.items():
@@ -57,7 +58,7 @@ def left_over(service: Service) -> list[str]:
 
 @pytest.mark.parametrize(("mode", "kind"), [("w", "application/x-tar"), ("w:gz", "application/gzip")])
 def test_a_dataset_that_is_sent_can_be_trained_on(
-    service: Service, records: dict[str, bytes], mode: str, kind: str
+    service: Service, records: dict[str, bytes], mode: TarMode, kind: str
 ) -> None:
     made = send(service, "/v1/datasets?name=mine", tarred(records, mode), {"Content-Type": kind})
     assert made.status_code == 201, made.text
