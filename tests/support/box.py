@@ -51,12 +51,16 @@ class Box:
             }
         )
         monkeypatch.setenv("FAKE_TRAINER", str(self.behaviour_file))
-        shapes.generate(self.settings.datasets_dir / "shapes", train=4, validation=2, size=64)
+        self.owner = self.furnish()
         self.behave()
-        self.owner = self.user("owner")
         self.worker = Worker(self.settings)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def furnish(self) -> Principal:
+        """Fill the home; returns the owner of the jobs that the box submits."""
+        shapes.generate(self.settings.datasets_dir / "shapes", train=4, validation=2, size=64)
+        return self.user("owner")
 
     def behave(self, **behaviour: Any) -> None:
         self.behaviour_file.write_text(json.dumps({"observer": str(self.observer), **behaviour}))
