@@ -251,8 +251,12 @@ def test_what_was_under_way_goes_on_and_what_waited_starts(house: OldHouse) -> N
 
 
 def test_after_a_restart_of_the_host_the_job_that_ran_goes_on_from_its_checkpoint(house: OldHouse) -> None:
+    for name in ("waiting", "held", "interrupted", "queued"):
+        cancelled = house.ask("POST", f"/v1/jobs/{JOBS[name]}/cancel", by="admin")
+        assert (cancelled.status_code, cancelled.json()["state"]) == (200, "cancelled")
     house.work()
     ended, ran = house.until_final(JOBS["ended"], JOBS["running"])
+    assert house.leases() == []
     assert (ended.state, ended.attempts) == (State.SUCCEEDED, 1)
     assert house.attempts(JOBS["ended"])[0].exit_status == 0  # by its supervisor's note
     assert (ran.state, ran.attempts) == (State.SUCCEEDED, 2)
