@@ -19,7 +19,7 @@ from services.jobs.check_request import Prepared, prepare
 from services.planning import adopt, plan_job
 from services.planning.plan_json import as_planned, prediction_values
 from services.settings import Settings
-from services.store import audit, idempotency
+from services.store import audit, idempotency, jobs
 from services.store.engine import Store
 from services.store.models import Job
 from services.users.principal import Principal
@@ -59,7 +59,7 @@ def submit_once(
     store: Store, settings: Settings, principal: Principal, key: Key | None, ask: Callable[[], Mapping[str, Any]]
 ) -> Submitted:
     """As `submit`, where the key stands for more or less than the request, which is asked for only if it is needed."""
-    replay = _replay(store, key)
+    replay = _replay(store, settings, key)
     if replay:
         return replay
     request = ask()
@@ -72,7 +72,7 @@ def submit_once(
             submitted = Submitted(job.id, body, replayed=False)
             once.keep(session, key, submitted.done, status=202)
     except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
-        replay = _replay(store, key)
+        replay = _replay(store, settings, key)
         if replay is None:
             raise
         return replay
@@ -134,6 +134,13 @@ def _create(session: Session, settings: Settings, principal: Principal, offer: _
     return job
 
 
-def _replay(store: Store, key: Key | None) -> Submitted | None:
+def _replay(store: Store, settings: Settings, key: Key | None) -> Submitted | None:
     done = once.replay(store, key)
-    return None if done is None else Submitted(int(done.body["id"]), done.body, replayed=True)
+    if done is None:
+        return None
+    job_id = int(done.body["id"])
+    with store.reading() as session:
+        job = jobs.get(session, job_id)
+        # An older version may have stored the answer: fields that it did not have are as they are now.
+        now = {} if job is None else queries.job_view(session, settings, job)
+    return Submitted(job_id, {**now, **done.body}, replayed=True)

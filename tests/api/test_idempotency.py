@@ -72,6 +72,16 @@ def test_the_same_key_and_request_again_give_the_same_answer(
         expect_problem(furnished.post(path, json={**body, **change}, headers=KEY, by="admin"), 409, "key_reused")
 
 
+def test_a_replay_has_the_fields_that_an_older_version_did_not_store(furnished: Service) -> None:
+    first = furnished.post("/v1/jobs", json=BODY, headers=KEY, by="admin")
+    with furnished.store.transaction() as session:
+        stored = session.query(IdempotencyKey).one()
+        stored.body = {name: value for name, value in stored.body.items() if name not in ("stopping", "device")}
+    again = furnished.post("/v1/jobs", json=BODY, headers=KEY, by="admin")
+    assert again.status_code == first.status_code == 202
+    assert again.json() == first.json()
+
+
 def test_an_action_on_a_job_is_done_once(furnished: Service) -> None:
     """A pause that is sent again after a resume does not pause the job again."""
     for verb, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
