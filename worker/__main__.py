@@ -1,4 +1,4 @@
-"""`python -m worker`: the Celery worker of this host."""
+"""`python -m worker`: run the Celery worker of this host."""
 
 import logging
 import sys
@@ -16,12 +16,13 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     logging.basicConfig(level=settings.log_level.upper(), format="%(message)s")
-    warnings.filterwarnings("ignore", message=".*superuser privileges")  # a container's root is nobody's superuser
-    for chatty in ("celery.worker.strategy", "celery.app.trace"):  # a line for every wake-up
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", message=".*superuser privileges")  # root is usual in a container
+    for name in ("celery.worker.strategy", "celery.app.trace"):  # they log a line for every wake-up
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # Imported only now: it reads the settings when it is imported, and bad ones were reported above.
     from worker.app import celery
 
-    # One process beside the main one is enough for tasks that last milliseconds, and a stuck one can be killed.
+    # Tasks last milliseconds, so one process beside the main one is enough. Celery can kill it if a task hangs.
     options = ["--quiet", "worker", "--pool=prefork", "--concurrency=1", "--without-gossip", "--without-mingle"]
     celery.worker_main([*options, f"--loglevel={settings.log_level}", f"--hostname=downshift@{settings.host}"])
     return 0

@@ -1,4 +1,4 @@
-"""The Celery app: one short task, and the regular look at the database that makes a lost message harmless."""
+"""The Celery app: one short task, and regular polling of the database, so that a lost message does no harm."""
 
 import logging
 import os
@@ -24,7 +24,8 @@ from services.store import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
 from worker import attempt_processes, webhook_sender
-from worker.devices import DeviceReading, Devices, family, others, parse_devices
+from worker.devices import DeviceReading, Devices, parse_devices, processes_of_others, with_descendants
+from worker.devices.readings import MB
 from worker.dispatch import dispatch
 from worker.notes import Running
 from worker.process_locks import is_alive
@@ -32,14 +33,13 @@ from worker.reaper import Reaper
 
 __all__ = ["Worker", "celery"]
 
-_MB = 2**20
 _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """What one worker process does: look at the devices, after orphans, and for jobs that can start.
+    """The work of one worker process: report the devices, reap orphaned attempts, start jobs.
 
-    `is_main`: it reports the devices. The processes beside it only start jobs on what it has reported.
+    `is_main`: this process reports the devices. Other processes only start jobs on reported devices.
     """
 
     def __init__(self, settings: Settings, is_main: bool = True) -> None:
@@ -52,8 +52,8 @@ class Worker:
         self._supervisors: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
-    def look(self) -> None:
-        """Everything. Never raises for what will be better in a few seconds."""
+    def poll(self) -> None:
+        """Do all of it once. Does not raise if the database does not answer: the next poll may succeed."""
         try:
             with self._lock:
                 self._report_devices()
@@ -65,20 +65,20 @@ class Worker:
     def dispatch(self) -> None:
         with self._lock:
             self._supervisors = [supervisor for supervisor in self._supervisors if supervisor.poll() is None]
-            self._supervisors += dispatch(self.store, self.settings, self._read())
+            self._supervisors += dispatch(self.store, self.settings, self._read_devices())
 
-    def look_regularly(self, stopped: threading.Event) -> None:
+    def poll_regularly(self, stopped: threading.Event) -> None:
         while not stopped.is_set():
             started = time.monotonic()
             try:
-                self.look()
+                self.poll()
             except Exception:
                 _log.exception("polling the database failed; next try in %s s", self.settings.poll_s)
             stopped.wait(max(0.1, self.settings.poll_s - (time.monotonic() - started)))
 
-    def _read(self) -> list[DeviceReading]:
+    def _read_devices(self) -> list[DeviceReading]:
         if self._devices is None or not self._is_main:
-            slot_bytes = self._slot_bytes()
+            slot_bytes = self._reported_slot_bytes()
             if self._devices is None or slot_bytes != self._known_slot_bytes:
                 self._known_slot_bytes = slot_bytes
                 self._devices = Devices(
@@ -88,18 +88,22 @@ class Worker:
                 )
         return self._devices.read()
 
-    def _slot_bytes(self) -> int | None:
-        """The size that an automatic slot has already: before a restart, if a job is still in it; in another process
-        than the main one, as that has reported it. Sized anew, it would come out another."""
+    def _reported_slot_bytes(self) -> int | None:
+        """The size of an automatic slot that was reported before; None if it may be computed.
+
+        The main process keeps the size from before a restart while a job runs in the slot. Other processes use what
+        the main process reported. Computed again, the size would differ.
+        """
         with self.store.reading() as session:
             leased = {lease.device_id for lease in leases.of_host(session, self.settings.host)}
             rows = [row for row in device_rows.of_host(session, self.settings.host) if row.kind == DeviceKind.CPU]
             return next((row.total_bytes for row in rows if row.id in leased or not self._is_main), None)
 
     def _report_devices(self) -> None:
-        ours = family(self._trainers())
-        held = self._disk_problem()
-        reports.report(self.store, self.settings.host, [_reported(reading, ours, held) for reading in self._read()])
+        ours = with_descendants(self._trainers())
+        disk_problem = self._disk_problem()
+        found = [_reported(reading, ours, disk_problem) for reading in self._read_devices()]
+        reports.report(self.store, self.settings.host, found)
 
     def _trainers(self) -> list[int]:
         with self.store.reading() as session:
@@ -113,20 +117,20 @@ class Worker:
                 return [note.trainer]
             lock = job_lock(self.settings, lease.job_id)
             return [process.pid for process in attempt_processes.of_attempt(lease.token, lock)]
-        except Exception:  # one attempt must not keep the devices from being reported, and the queue waiting
+        except Exception:  # one attempt must not prevent the report of the devices, for which the queue waits
             _log.exception("job %s, attempt %s: its processes cannot be found", lease.job_id, lease.attempt)
             return []
 
     def _disk_problem(self) -> str | None:
         self.settings.home.mkdir(parents=True, exist_ok=True)
-        free, least = shutil.disk_usage(self.settings.home).free, self.settings.min_free_disk_mb * _MB
+        free, least = shutil.disk_usage(self.settings.home).free, self.settings.min_free_disk_mb * MB
         if free >= least:
             return None
         return f"the disk is almost full: {in_mb(free)} free; training starts again at {in_mb(least)}"
 
 
-def _reported(reading: DeviceReading, ours: set[int], held: str | None) -> Reported:
-    strangers = others(reading, ours)
+def _reported(reading: DeviceReading, ours: set[int], disk_problem: str | None) -> Reported:
+    theirs = processes_of_others(reading, ours)
     return Reported(
         key=reading.key,
         kind=str(reading.kind),
@@ -137,8 +141,8 @@ def _reported(reading: DeviceReading, ours: set[int], held: str | None) -> Repor
         bfloat16=reading.bfloat16,
         utilisation=reading.utilisation,
         temperature=reading.temperature,
-        processes=tuple({"pid": one.pid, "name": one.name, "used_bytes": one.used_bytes} for one in strangers),
-        problem=reading.problem or held,
+        processes=tuple({"pid": one.pid, "name": one.name, "used_bytes": one.used_bytes} for one in theirs),
+        problem=reading.problem or disk_problem,
     )
 
 
@@ -150,7 +154,7 @@ _stopped = threading.Event()
 
 
 def _worker() -> Worker:
-    """One per process: neither the database's connections nor the driver's survive a fork."""
+    """The worker of this process. A forked child needs its own: connections do not survive a fork."""
     if "worker" not in _process:
         _process["worker"] = Worker(settings, is_main=_main_pid == os.getpid())
     return _process["worker"]
@@ -166,18 +170,18 @@ def dispatch_task() -> None:
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _begin_process(**_: Any) -> None:
-    _process.clear()  # what was the parent's
+    _process.clear()  # the parent's worker
     warm_up()
 
 
-class Look(bootsteps.StartStopStep):  # type: ignore[misc]
-    """The regular look. It needs the pool, whose fork must come first, and not the broker, which may be away."""
+class Polling(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Starts the threads. They must start after the pool has forked, and must not wait for the broker."""
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
         worker = _worker()
-        threading.Thread(target=worker.look_regularly, args=[_stopped], name="look", daemon=True).start()
+        threading.Thread(target=worker.poll_regularly, args=[_stopped], name="polling", daemon=True).start()
         sending = [worker.store, worker.settings, _stopped]
         threading.Thread(target=webhook_sender.deliver_regularly, args=sending, name="webhooks", daemon=True).start()
 
@@ -185,4 +189,4 @@ class Look(bootsteps.StartStopStep):  # type: ignore[misc]
         _stopped.set()
 
 
-celery.steps["worker"].add(Look)
+celery.steps["worker"].add(Polling)

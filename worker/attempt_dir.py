@@ -1,8 +1,8 @@
-"""The attempt directory, written for the trainer.
+"""Write the attempt directory that the trainer reads.
 
     python -m worker.attempt_dir DIR --model efficientdet_d0 --dataset FOLDER [--batch-size 8 --steps 200 …]
 
-prepares one by hand for `python -m worker.trainer`, on a dataset made by `python -m services.datasets.shapes FOLDER`.
+makes one by hand for `python -m worker.trainer`. `python -m services.datasets.shapes FOLDER` makes a dataset.
 """
 
 import argparse
@@ -16,12 +16,13 @@ from services.domain.pipeline_config import Config, ConfigError
 from services.domain.tfrecord import DatasetError
 from services.planning import attempt_config
 from worker.devices.host_memory import available_bytes
+from worker.devices.readings import MB
 
-__all__ = ["main", "with_dataset", "write_attempt"]
+__all__ = ["available_memory_mb", "with_dataset", "write_attempt"]
 
 
 def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
-    """Make `folder`, which must not exist, with the spec and the config in it, and the job's directory."""
+    """Create `folder`, which must not exist, with the spec and the config in it; create the job's directory too."""
     folder.mkdir(parents=True)
     Path(spec.job_dir).mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).write_text(pipeline_config.to_text(config))
@@ -30,13 +31,13 @@ def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
 
 
 def with_dataset(config: Config, dataset: Dataset) -> Config:
-    """`config` reading `dataset` on this host."""
+    """`config` with `dataset` as its input, sized for the memory of this host."""
     return attempt_config.with_dataset(config, dataset, available_memory_mb())
 
 
 def available_memory_mb() -> int:
-    """What can be had without swapping, inside the limits of this process's control group."""
-    return available_bytes() // 2**20
+    """Host memory that is available without swapping, within the limits of this process's control groups."""
+    return available_bytes() // MB
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -74,7 +75,9 @@ def _prepare(options: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m worker.attempt_dir", description="Prepare one attempt by hand.")
+    parser = argparse.ArgumentParser(
+        prog="python -m worker.attempt_dir", description="Make an attempt directory by hand."
+    )
     parser.add_argument("folder", type=Path, help="the attempt directory to make")
     parser.add_argument("--model", required=True, help=f"one of {', '.join(catalogue.MODELS)}")
     parser.add_argument("--dataset", type=Path, required=True, help="a folder made by services.datasets.shapes")

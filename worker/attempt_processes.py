@@ -1,8 +1,8 @@
-"""The processes of an attempt, found by what the kernel knows of them. Notes on disk may be missing or wrong.
+"""Find the processes of an attempt through the kernel. Notes on disk may be missing or wrong.
 
-A trainer and all that it starts inherit a mark in their environment; most of them hold the job's lock as well. A
-process is signalled only while it has one of the two, or is of the session of one that has, and belongs to this user.
-The lock is that of all attempts of the job, so a process with the mark of another attempt is left alone.
+A trainer and its descendants inherit a mark in their environment; most of them hold the job's lock too. A process is
+signalled only if it belongs to this user and has the mark or the lock, or is in the session of a process that has one.
+All attempts of a job use the same lock, so a process with the mark of another attempt is left alone.
 """
 
 import contextlib
@@ -17,27 +17,32 @@ from worker.process_locks import start_time
 
 __all__ = ["MARK", "Process", "is_supervisor", "kill", "mark_of", "of_attempt", "supervisor_of"]
 
-MARK = "TRAINER_OF_DOWNSHIFT"  # not one of our settings: a trainer has none of those
+MARK = "TRAINER_OF_DOWNSHIFT"  # without the settings' prefix: settings are removed from a trainer's environment
 _SUPERVISOR = "worker.supervisor"
 _PROC = Path("/proc")
 
 
 @dataclass(frozen=True)
 class Process:
-    """The start time tells it from a later one with the same number."""
+    """The start time tells it apart from a later process with the same pid."""
 
     pid: int
     started: int
 
 
 def mark_of(token: str) -> str:
-    """What the processes of the attempt with this lease have in their environment. It does not give the token away."""
+    """The mark in the environment of the attempt's processes. The lease token cannot be computed from it."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def of_attempt(token: str, lock: Path) -> list[Process]:
-    """The living processes of a trainer: with its mark, or with none and the job's lock, and their sessions."""
-    ours = [process for process in _ours() if process.pid != os.getpid() and not _is_any_supervisor(process.pid)]
+    """The living processes of an attempt, and those of the sessions that they lead.
+
+    A process belongs to it by its mark, or, if it has no mark at all, by the job's lock.
+    """
+    ours = [
+        process for process in _own_processes() if process.pid != os.getpid() and not _is_any_supervisor(process.pid)
+    ]
     found = {process for process in ours if _is_of_attempt(process.pid, mark_of(token), lock)}
     leaders = {process.pid for process in found if _session(process.pid) == process.pid}
     found |= {process for process in ours if _session(process.pid) in leaders}
@@ -45,8 +50,8 @@ def of_attempt(token: str, lock: Path) -> list[Process]:
 
 
 def supervisor_of(token: str) -> Process | None:
-    """The supervisor that was started with this lease, if it lives."""
-    return next((process for process in _ours() if token in _supervisor_arguments(process.pid)), None)
+    """The living supervisor that was started with this lease token; None if there is none."""
+    return next((process for process in _own_processes() if token in _supervisor_arguments(process.pid)), None)
 
 
 def is_supervisor(pid: int, job_id: int, number: int) -> bool:
@@ -55,7 +60,7 @@ def is_supervisor(pid: int, job_id: int, number: int) -> bool:
 
 
 def kill(process: Process) -> None:
-    """End this very process, and no later one that has got its number."""
+    """Kill this process, but not a later one with the same pid."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         descriptor = os.pidfd_open(process.pid)
         try:
@@ -65,7 +70,7 @@ def kill(process: Process) -> None:
             os.close(descriptor)
 
 
-def _ours() -> Iterator[Process]:
+def _own_processes() -> Iterator[Process]:
     """The living processes of this user."""
     for folder in _PROC.glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -91,14 +96,14 @@ def _mark(pid: int) -> str | None:
 
 
 def _holds(pid: int, lock: Path) -> bool:
-    """Whether it has the file open with the exclusive lock on it. To have it open is not enough: others look at it."""
+    """Whether the process has the exclusive lock on the file. Others may have the file open without it."""
     folder = _PROC / str(pid)
     try:
         files = [file.name for file in (folder / "fd").iterdir() if _is_same(file, lock)]
-        told = [(folder / "fdinfo" / name).read_text() for name in files]
-    except OSError:  # gone meanwhile
+        details = [(folder / "fdinfo" / name).read_text() for name in files]
+    except OSError:  # it has just ended
         return False
-    locks = [line.split() for text in told for line in text.splitlines() if line.startswith("lock:")]
+    locks = [line.split() for text in details for line in text.splitlines() if line.startswith("lock:")]
     return any("FLOCK" in words and "WRITE" in words for words in locks)
 
 
@@ -121,7 +126,7 @@ def _is_any_supervisor(pid: int) -> bool:
 
 
 def _supervisor_arguments(pid: int) -> list[str]:
-    """What `python -m worker.supervisor` was given; [] for any other process."""
+    """The arguments of `python -m worker.supervisor`; [] for any other process."""
     try:
         words = (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

@@ -1,4 +1,4 @@
-"""Starting what can start: claim, write the attempt directory, start a supervisor, detached. Seconds, not hours."""
+"""Start every job that can start: claim it, write its attempt directory, start a detached supervisor."""
 
 import errno
 import json
@@ -35,13 +35,13 @@ _log = logging.getLogger(__name__)
 
 
 def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) -> "list[subprocess.Popen[bytes]]":
-    """Start every job that can start on these devices; returns the supervisors. Safe to call at any time, anywhere."""
+    """Start every job that can start on these devices; returns the supervisors. Safe to call concurrently."""
     by_key = {reading.key: reading for reading in readings}
     started = []
     while (claim := scheduling.claim(store, settings, boot_id())) is not None:
         reading = by_key.get(claim.device_key)
-        if reading is None:  # seen by the last report, and gone since: the next one will say so
-            _give_back(store, claim, Ending(Diagnosis.INTERRUPTED, f"{claim.device_id} is gone", None))
+        if reading is None:  # reported, but gone since then; the next report will say so
+            _return_claim(store, claim, Ending(Diagnosis.INTERRUPTED, f"{claim.device_id} is gone", None))
             break
         supervisor = _start(store, settings, claim, reading)
         if supervisor is not None:
@@ -52,32 +52,31 @@ def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) ->
 def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReading) -> "subprocess.Popen[bytes] | None":
     folder = attempt_dir(settings, claim.job_id, claim.attempt)
     try:
-        config = _compose(settings, claim)
-        write_attempt(
-            folder, _spec(settings, claim, contract_device(reading, claim.adjustments.async_allocator)), config
-        )
+        config = _build_config(settings, claim)
+        device = contract_device(reading, claim.adjustments.async_allocator)
+        write_attempt(folder, _spec(settings, claim, device), config)
         (folder / notes.ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
-        _keep_config(store, claim, pipeline_config.to_text(config))
+        _store_config(store, claim, pipeline_config.to_text(config))
         return _start_supervisor(settings, claim, folder)
     except StoreUnavailable:
         raise
-    except Exception as error:  # whatever it is would be there again, and must not keep other jobs from starting
+    except Exception as error:  # it would happen again, and must not prevent other jobs from starting
         _log.exception("job %s, attempt %s cannot start", claim.job_id, claim.attempt)
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        said = f"the attempt could not be started: {error or type(error).__name__}"
-        _give_back(store, claim, Ending(Diagnosis.DISK if full else Diagnosis.BUG, said, None))
+        message = f"the attempt could not be started: {error or type(error).__name__}"
+        _return_claim(store, claim, Ending(Diagnosis.DISK if full else Diagnosis.BUG, message, None))
         return None
 
 
-def _give_back(store: Store, claim: Claim, ending: Ending) -> None:
+def _return_claim(store: Store, claim: Claim, ending: Ending) -> None:
     finish.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
 
 
-def _compose(settings: Settings, claim: Claim) -> Config:
+def _build_config(settings: Settings, claim: Claim) -> Config:
     checkpoint = checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
     own = job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
     if claim.checkpoint and checkpoint is None and not any(own.glob("*.index")):
-        # Random weights instead would be another training than the one that was asked for.
+        # Training from random weights instead would not be what the owner asked for.
         advice = "upload it again with POST /v1/checkpoints, then clone the job"
         raise FileNotFoundError(f"the checkpoint {claim.checkpoint!r} is gone: {advice}")
     return attempt_config.compose(
@@ -102,7 +101,7 @@ def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
     )
 
 
-def _keep_config(store: Store, claim: Claim, text: str) -> None:
+def _store_config(store: Store, claim: Claim, text: str) -> None:
     with store.transaction() as session:
         attempt = attempts.get(session, claim.job_id, claim.attempt)
         if attempt is not None:
@@ -119,5 +118,5 @@ def _start_supervisor(settings: Settings, claim: Claim, folder: Path) -> "subpro
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # a worker's end, or Ctrl-C in its terminal, is no end of training
+            start_new_session=True,  # training goes on after the worker ends, also after Ctrl-C in its terminal
         )

@@ -1,4 +1,4 @@
-"""The notes that a supervisor leaves in the attempt directory, for the reaper and for the next worker."""
+"""The notes that a supervisor writes into the attempt directory, for the reaper and for the next worker."""
 
 import contextlib
 import json
@@ -21,19 +21,19 @@ __all__ = [
 ]
 
 SUPERVISOR_LOG = "supervisor.log"
-ENVIRONMENT_FILE = "environment.json"  # in the attempt directory: what the trainer's environment holds beside ours
+ENVIRONMENT_FILE = "environment.json"  # environment variables for the trainer, in addition to the worker's
 _FACTS_FILE = "facts.json"
 _RUNNING_FILE = "supervisor.json"
 _EXIT_FILE = "exit.json"
 _LARGEST = 2**20  # bytes of a note
-_MOST_STATUS = 256
+_STATUSES = range(-256, 256)
 
 
 @dataclass(frozen=True)
 class Running:
-    """Who runs an attempt. Start times tell these processes from later ones with the same numbers.
+    """The processes that run an attempt. The start times tell them apart from later processes with the same pids.
 
-    As read, it may be of another version, or damaged: what is not there is 0 or None, and nobody is alive by that.
+    A note on disk may be damaged or of another version: a missing value is read as 0 or None, which no process has.
     """
 
     supervisor: int = 0
@@ -41,7 +41,7 @@ class Running:
     trainer: int = 0
     trainer_started: int | None = None
 
-    def note(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         _write(folder / _RUNNING_FILE, asdict(self))
 
     @classmethod
@@ -58,20 +58,20 @@ class Running:
 
 
 def note_exit(folder: Path, exit_status: int, killed_because: str | None) -> None:
-    """Durably: the database may be away, and this is the only trace of how the trainer ended."""
+    """Save how the trainer ended, durably: while the database is unavailable, this is the only record."""
     _write(folder / _EXIT_FILE, {"exit_status": exit_status, "killed_because": killed_because})
 
 
 def read_exit(folder: Path) -> tuple[int | None, str | None]:
-    """None for what is not there, or is none."""
+    """The exit status and the reason of a kill; None for each that is missing or invalid."""
     values = _read(folder / _EXIT_FILE) or {}
     status, because = values.get("exit_status"), values.get("killed_because")
-    known = isinstance(status, int) and not isinstance(status, bool) and -_MOST_STATUS <= status < _MOST_STATUS
+    known = isinstance(status, int) and not isinstance(status, bool) and status in _STATUSES
     return (status if known else None), (because if isinstance(because, str) else None)
 
 
 def note_facts(folder: Path, facts: dict[str, Any]) -> None:
-    """What the supervisor saw so far, for a reaper that comes after it."""
+    """Save the supervisor's observations so far, for the reaper."""
     _write(folder / _FACTS_FILE, facts)
 
 
@@ -88,7 +88,7 @@ def _write(path: Path, values: dict[str, Any]) -> None:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """None for what is not there, or is not what anybody of us writes."""
+    """None if the note is missing or is not a JSON object."""
     with contextlib.suppress(OSError, ValueError, RecursionError), open_regular(path) as file:
         values = json.loads(file.read(_LARGEST))
         return values if isinstance(values, dict) else None
@@ -96,5 +96,5 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _number(value: Any) -> int | None:
-    """Of a process, or of a moment: above 0, and no larger than the kernel's own."""
+    """A pid or a start time: above 0, and within the kernel's 64 bits."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63 else None

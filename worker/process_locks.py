@@ -1,4 +1,4 @@
-"""This host and its processes: who is alive, who holds a lock."""
+"""Kernel locks, and whether a process is alive."""
 
 import ctypes
 import fcntl
@@ -13,12 +13,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def boot_id() -> str:
-    """Differs after a reboot: every process of before is gone."""
+    """Changes at every reboot: processes with another boot id are gone."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def start_time(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot; None where there is none, or only its remains."""
+    """When the process started, in clock ticks since boot; None if there is no such process, or only a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -27,19 +27,19 @@ def start_time(pid: int) -> int | None:
 
 
 def is_alive(pid: int, started: int | None) -> bool:
-    """A pid is used again; together with the start time it is not."""
+    """Whether the process with this pid and start time lives. The pid alone is not enough: the kernel reuses pids."""
     return started is not None and start_time(pid) == started
 
 
 class Lock:
-    """A kernel lock, held as long as one process of those that inherit its descriptor lives."""
+    """A kernel lock. It is held until every process that inherited its descriptor has ended or closed it."""
 
     def __init__(self, path: Path) -> None:
         self.descriptor = _open(path)
 
-    def take(self, patience_s: float = 0.0, *, shared: bool = False) -> bool:
-        """False where somebody else holds it, and goes on holding it. `shared`: with others who want only to look."""
-        deadline = time.monotonic() + patience_s
+    def take(self, timeout_s: float = 0.0, *, shared: bool = False) -> bool:
+        """Returns False if another process still holds it after `timeout_s`. `shared`: several may hold it at once."""
+        deadline = time.monotonic() + timeout_s
         while True:
             try:
                 fcntl.flock(self.descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -62,7 +62,7 @@ def is_free(path: Path) -> bool:
 
 
 def die_with_parent(number: signal.Signals) -> None:
-    """Between fork and exec: the kernel sends this process `number` when its parent dies."""
+    """Call between fork and exec: the kernel will send signal `number` to this process when its parent dies."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
 
 

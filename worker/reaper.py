@@ -1,4 +1,4 @@
-"""Looking after attempts whose supervisor is gone. Nothing is concluded while anything of the attempt lives."""
+"""Conclude attempts whose supervisor has died. An attempt is concluded only after all its processes have ended."""
 
 import datetime
 import logging
@@ -23,16 +23,18 @@ from worker import attempt_processes, notes
 from worker.attempt_processes import Process, is_supervisor, supervisor_of
 from worker.notes import Running
 from worker.process_locks import boot_id, is_alive, is_free
-from worker.supervisor.observer import facts_left
+from worker.supervisor.observer import read_saved_facts
 
 __all__ = ["Reaper"]
 
-_STARTING_S = 15.0  # from the claim until a supervisor must have left its note
+_STARTING_S = 15.0  # from the claim until the supervisor must have written its note
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Orphan:
+    """An attempt without a supervisor."""
+
     lease: Lease
     folder: Path
     rebooted: bool
@@ -45,20 +47,20 @@ class Reaper:
         self._found_at: dict[str, float] = {}  # by token: when the trainer was first seen without its supervisor
 
     def reap(self) -> int:
-        """One look; returns how many attempts were concluded."""
+        """Check every lease of this host once; returns how many attempts were concluded."""
         with self._store.reading() as session:
             held = list(leases.of_host(session, self._settings.host))
-        self._found_at = {token: at for token, at in self._found_at.items() if token in {o.token for o in held}}
-        reaped = sum(self._try(lease) for lease in held)
+        self._found_at = {token: at for token, at in self._found_at.items() if token in {lease.token for lease in held}}
+        reaped = sum(self._reap_lease(lease) for lease in held)
         if reaped:
             wake_workers(self._settings)
         return reaped
 
-    def _try(self, lease: Lease) -> bool:
-        """One that could not be checked must not keep the others, and the queue, waiting."""
+    def _reap_lease(self, lease: Lease) -> bool:
+        """An error is logged: one attempt that cannot be checked must not block the others and the queue."""
         try:
             orphan = self._orphan(lease)
-            return orphan is not None and self._look_after(orphan)
+            return orphan is not None and self._reap_orphan(orphan)
         except StoreUnavailable:
             raise
         except Exception:
@@ -72,36 +74,36 @@ class Reaper:
             running = Running.read(folder)
             if running is None and utc_now() - lease.created_at < datetime.timedelta(seconds=_STARTING_S):
                 return None
-            # Stopped or cut off from the database is not dead: it holds its locks, and will be heard of.
+            # A supervisor that is stopped or cannot reach the database is not dead: it holds its locks and will go on.
             if _is_supervised(lease, running):
                 return None
         return _Orphan(lease, folder, rebooted)
 
-    def _look_after(self, orphan: _Orphan) -> bool:
-        """Conclude, once nothing of it lives any more; True where this was the time."""
+    def _reap_orphan(self, orphan: _Orphan) -> bool:
+        """Conclude the attempt if all its processes have ended; returns whether it was concluded."""
         lease, lock = orphan.lease, job_lock(self._settings, orphan.lease.job_id)
         living = [] if orphan.rebooted else attempt_processes.of_attempt(lease.token, lock)
         if living:
-            self._end(lease, living)
+            self._kill_after_grace(lease, living)
             return False
         if not is_free(lock):
             return False
-        _log.warning("job %s, attempt %s: its supervisor is gone", lease.job_id, lease.attempt)
+        _log.warning("job %s, attempt %s: its supervisor has died", lease.job_id, lease.attempt)
         return self._conclude(orphan)
 
-    def _end(self, lease: Lease, living: Sequence[Process]) -> None:
-        """The kernel told the trainer to stop when its supervisor died. It has its time to save, and no more."""
+    def _kill_after_grace(self, lease: Lease, living: Sequence[Process]) -> None:
+        """The kernel sent SIGTERM to the trainer when its supervisor died. Kill it if it does not end in time."""
         found_at = self._found_at.setdefault(lease.token, time.monotonic())
         if time.monotonic() - found_at > self._settings.stop_grace_s and self._is_held(lease):
             for process in living:
-                _log.warning("job %s, attempt %s: ending process %s", lease.job_id, lease.attempt, process.pid)
+                _log.warning("job %s, attempt %s: killing process %s", lease.job_id, lease.attempt, process.pid)
                 attempt_processes.kill(process)
 
     def _is_held(self, lease: Lease) -> bool:
-        """Whether the lease is still this attempt's: somebody else may have concluded it since it was read."""
+        """Whether this lease still holds: the attempt may have been concluded since the lease was read."""
         with self._store.reading() as session:
-            now = leases.of_job(session, lease.job_id)
-            return now is not None and now.token == lease.token
+            current = leases.of_job(session, lease.job_id)
+            return current is not None and current.token == lease.token
 
     def _conclude(self, orphan: _Orphan) -> bool:
         lease = orphan.lease
@@ -111,13 +113,13 @@ class Reaper:
             return finish.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
         status, killed_because = notes.read_exit(orphan.folder)
         held = HeldAttempt(lease.job_id, lease.attempt, lease.token, orphan.folder)
-        facts = Facts() if orphan.rebooted else facts_left(orphan.folder)
+        facts = Facts() if orphan.rebooted else read_saved_facts(orphan.folder)
         end = TrainerEnd(status, killed_because, facts, rebooted=orphan.rebooted)
         return finish_attempt(self._store, held, end) is not None
 
 
 def _is_supervised(lease: Lease, running: Running | None) -> bool:
-    """By the supervisor of the note, or by one that the note does not tell of."""
+    """Whether a supervisor of this lease lives: the one of the note, or one that the note does not name."""
     noted = running is not None and is_alive(running.supervisor, running.supervisor_started)
     if running is not None and noted and is_supervisor(running.supervisor, lease.job_id, lease.attempt):
         return True
@@ -125,5 +127,5 @@ def _is_supervised(lease: Lease, running: Running | None) -> bool:
 
 
 def _has_begun(folder: Path) -> bool:
-    """Whether there was ever a trainer: by its supervisor's note, or by what the trainer has left itself."""
+    """Whether a trainer was started: its supervisor's note or the trainer's own files show it."""
     return Running.read(folder) is not None or any((folder / name).exists() for name in (EVENTS_FILE, OUTCOME_FILE))

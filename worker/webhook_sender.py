@@ -1,7 +1,7 @@
-"""Messages to webhooks are sent: over connections that lead where they are allowed to, and no further.
+"""Send messages to webhooks, and only to addresses that are allowed.
 
-The name is looked up here and the connection made to the address that was checked, so that a name which leads
-elsewhere a moment later leads nowhere. Redirects are not followed, answers are not read beyond their first line.
+The host name is resolved here, and the connection is made to the address that was checked: a name that resolves to
+another address a moment later has no effect. Redirects are not followed, and only the status of an answer is read.
 """
 
 import contextlib
@@ -23,64 +23,64 @@ from services.store.engine import Store, StoreUnavailable
 from services.webhooks import delivery
 from services.webhooks.delivery import Answer, Parcel
 
-__all__ = ["Office", "Refused", "Sender", "deliver_regularly", "send"]
+__all__ = ["SendPool", "Sender", "deliver_regularly", "send"]
 
 _TIMEOUT_S = 10.0
-_AT_ONCE = 8
-_OF_ONE_USER = 2
+_THREADS = 8
+_THREADS_PER_USER = 2
 _log = logging.getLogger(__name__)
 
 
-class Refused(OSError):
-    """The name leads to an address that nothing is sent to."""
+class _PrivateAddress(OSError):
+    """The host name resolves to an address to which nothing may be sent."""
 
 
 def deliver_regularly(store: Store, settings: Settings, stopped: threading.Event) -> None:
-    with Office(store, settings) as office:
+    with SendPool(store, settings) as pool:
         while not stopped.is_set():
             try:
-                while office.send_due() and not stopped.is_set():
+                while pool.send_due() and not stopped.is_set():
                     pass
             except StoreUnavailable as error:
                 _log.warning("the database does not answer: %s", error)
             except Exception:
-                _log.exception("messages to webhooks could not be sent; the next try is in %s s", settings.poll_s)
-            office.wait(settings.poll_s)
+                _log.exception("messages to webhooks could not be sent; next try in %s s", settings.poll_s)
+            pool.wait(settings.poll_s)
 
 
-class Office:
-    """Sends several messages at once, few of them one user's: receivers that let one wait hold nobody else up."""
+class SendPool:
+    """Sends several messages at once, but few of each user: slow receivers of one user must not delay the others."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook")
-        self._in_hand: Counter[int] = Counter()  # by user
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="webhook")
+        self._sending: Counter[int] = Counter()  # messages being sent, by user
         self._lock = threading.Lock()
-        self._is_freed = threading.Event()  # a hand, since the last look
+        self._is_freed = threading.Event()  # whether a thread has become free since the last `send_due`
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What is under way is sent."""
+        """Waits for the messages that are being sent."""
         self._pool.shutdown()
 
     def send_due(self) -> int:
-        """Begin to send what is due, as far as there are hands for it; returns how many messages that was."""
+        """Begin to send messages that are due, as many as there are free threads; returns how many."""
         self._is_freed.clear()
         with self._lock:
-            free = _AT_ONCE - self._in_hand.total()
-            left = {user_id: _OF_ONE_USER - count for user_id, count in self._in_hand.items()}
-        parcels = delivery.take_due(self._store, free, _OF_ONE_USER, left) if free else []
+            free = _THREADS - self._sending.total()
+            left = {user_id: _THREADS_PER_USER - count for user_id, count in self._sending.items()}
+        parcels = delivery.take_due(self._store, free, _THREADS_PER_USER, left) if free else []
         for parcel in parcels:
             with self._lock:
-                self._in_hand[parcel.user_id] += 1
+                self._sending[parcel.user_id] += 1
             self._pool.submit(self._deliver, parcel)
         return len(parcels)
 
     def wait(self, seconds: float) -> None:
-        """Until a message is out of hand; at most so long."""
+        """Until a thread becomes free, or `seconds` have passed."""
         self._is_freed.wait(seconds)
 
     def _deliver(self, parcel: Parcel) -> None:
@@ -91,27 +91,30 @@ class Office:
                 _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
         except StoreUnavailable as error:
             _log.warning(
-                "webhook %s: the result of a delivery was not saved, so it is sent again: %s", parcel.webhook_id, error
+                "webhook %s: the result of a delivery was not saved, so the message is sent again: %s",
+                parcel.webhook_id,
+                error,
             )
         except Exception:
-            _log.exception("webhook %s: a message was not sent; it will be retried", parcel.webhook_id)
+            _log.exception("webhook %s: a message could not be sent; trying again later", parcel.webhook_id)
         finally:
             with self._lock:
-                self._in_hand -= Counter([parcel.user_id])
+                self._sending -= Counter([parcel.user_id])
             self._is_freed.set()
 
 
 def send(parcel: Parcel, allow_private: bool) -> Answer:
-    """Never raises for what a receiver does, or does not."""
+    """Send one message. A failing receiver is an Answer with an error, not an exception."""
     sender = Sender(parcel.url, allow_private)
-    timer = threading.Timer(_TIMEOUT_S, sender.break_off)  # one that answers a byte a second is late all the same
+    # The socket's own timeout is not enough: it starts again with every byte.
+    timer = threading.Timer(_TIMEOUT_S, sender.abort)
     timer.start()
     try:
         return Answer(sender.post(parcel))
-    except Refused as error:
+    except _PrivateAddress as error:
         return Answer(None, str(error))
     except (OSError, http.client.HTTPException, ValueError) as error:
-        if sender.is_late:
+        if sender.is_aborted:
             return Answer(None, f"no answer within {_TIMEOUT_S:.0f} s")
         return Answer(None, f"it could not be reached: {error or type(error).__name__}")
     finally:
@@ -127,32 +130,31 @@ class Sender:
         self._allow_private = allow_private
         self._connection: http.client.HTTPConnection | None = None
         self._socket: socket.socket | None = None
-        self.is_late = False
+        self.is_aborted = False
 
     def post(self, parcel: Parcel) -> int:
-        """The answer's status."""
+        """Send the message; returns the status of the answer."""
         host = self._parts.hostname or ""
         is_tls = self._parts.scheme == "https"
         port = self._parts.port or (443 if is_tls else 80)
         self._socket = self._connect(host, port)
         if is_tls:
             context = ssl.create_default_context()
-            # In two steps: while a socket is being wrapped there is none that `break_off` could end.
+            # In two steps: during the handshake there must be a socket that `abort` can shut down.
             wrapped = context.wrap_socket(self._socket, server_hostname=host, do_handshake_on_connect=False)
             self._socket = wrapped
-            self._check_time()
+            self._raise_if_aborted()
             wrapped.do_handshake()
-        self._check_time()
+        self._raise_if_aborted()
         self._connection = http.client.HTTPConnection(host, port)
         self._connection.sock = self._socket
-        timestamp = int(time.time())
         path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         headers = {
             "Host": self._parts.netloc,
             "Content-Type": "application/json",
             "User-Agent": "downshift-webhooks",
             "Connection": "close",
-            **signing.headers(parcel.secret, parcel.message_id, timestamp, parcel.body),
+            **signing.headers(parcel.secret, parcel.message_id, int(time.time()), parcel.body),
         }
         self._connection.request("POST", path, parcel.body, headers)
         return self._connection.getresponse().status
@@ -162,10 +164,10 @@ class Sender:
         addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
         private = [address for address in addresses if not is_public(address)]
         if private and not self._allow_private:
-            raise Refused(f"{host} resolves to {private[0]}, a private address")
+            raise _PrivateAddress(f"{host} resolves to {private[0]}, a private address")
         problem: OSError | None = None
         for address in addresses:
-            if self.is_late:
+            if self.is_aborted:
                 break
             try:
                 return socket.create_connection((address, port), _TIMEOUT_S)
@@ -173,13 +175,14 @@ class Sender:
                 problem = error
         raise problem or OSError(f"{host} does not resolve to an address")
 
-    def _check_time(self) -> None:
-        """Who was late before there was a socket to end is late now. Raises OSError."""
-        if self.is_late:
+    def _raise_if_aborted(self) -> None:
+        """`abort` may have come before there was a socket to shut down. Raises OSError."""
+        if self.is_aborted:
             raise TimeoutError
 
-    def break_off(self) -> None:
-        self.is_late = True
+    def abort(self) -> None:
+        """End `post`, from another thread."""
+        self.is_aborted = True
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)

@@ -22,7 +22,7 @@ from services.datasets.checksum import masked_crc32c
 from services.datasets.dataset import MANIFEST_FILE, read_manifest
 from services.settings import Settings
 from tests.e2e.test_training import until_state
-from worker.devices.host_memory import groups
+from worker.devices.host_memory import memory_groups
 
 pytestmark = pytest.mark.tensorflow
 
@@ -34,7 +34,7 @@ GROUP_MB = 2300  # a training takes 1,900 MB besides its shuffle buffer
 @pytest.fixture
 def group() -> Iterator[Path]:
     """A memory control group below our own, with a limit and no swap."""
-    for version, folders in groups():
+    for version, folders in memory_groups():
         folder = folders[0] / f"downshift-test-{os.getpid()}"
         with contextlib.suppress(OSError):
             folder.mkdir()

@@ -77,14 +77,14 @@ def test_a_job_that_cannot_be_started_fails_with_the_reason_and_others_start(
     make_house: MakeHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = make_house()
-    composed = dispatch._compose
+    composed = dispatch._build_config
 
     def fail(settings: Any, claim: Any) -> Any:
         if claim.job_id == poisoned:
             raise LookupError("something that nobody has foreseen")
         return composed(settings, claim)
 
-    monkeypatch.setattr(dispatch, "_compose", fail)
+    monkeypatch.setattr(dispatch, "_build_config", fail)
     poisoned, other = house.submit(), house.submit(priority=-5)
     house.work()
     [job, following] = house.until_final(poisoned, other)

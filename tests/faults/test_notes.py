@@ -242,9 +242,9 @@ def test_nothing_is_ended_for_an_attempt_whose_lease_is_gone(make_house: MakeHou
     gone = Lease(job_id=job_id, attempt=1, token="concluded")
     reaping._found_at[gone.token] = 0.0
 
-    reaping._end(gone, living)
+    reaping._kill_after_grace(gone, living)
     assert is_alive(running.trainer, running.trainer_started)
-    reaping._end(lease, living)
+    reaping._kill_after_grace(lease, living)
     house.until_dead(running.trainer)
     house.until_final(job_id)
 

@@ -211,7 +211,7 @@ def test_after_a_reboot_every_lease_of_the_host_is_dead_and_jobs_resume(make_hou
         session.query(Lease).update({"boot_id": "the boot before"})
     # Its numbers may be anybody's by now, who must not be signalled: here, this very process.
     folder = attempt_dir(house.settings, job_id, 1)
-    notes.Running(os.getpid(), start_time(os.getpid()), os.getpid(), start_time(os.getpid())).note(folder)
+    notes.Running(os.getpid(), start_time(os.getpid()), os.getpid(), start_time(os.getpid())).write(folder)
     house.work()
     [job] = house.until_final(job_id)
     assert (job.state, job.attempts, job.step) == (State.SUCCEEDED, 2, 6)
@@ -223,7 +223,7 @@ def test_a_claim_without_a_supervisor_is_taken_back(make_house: MakeHouse) -> No
     """The worker died between the claim and the start."""
     house = make_house()
     job_id = house.submit()
-    house.worker.look()  # reports the devices, and starts the job
+    house.worker.poll()  # reports the devices, and starts the job
     house.until_final(job_id)
     house.rest()
     job_id = house.submit()

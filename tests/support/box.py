@@ -75,7 +75,7 @@ class Box:
 
     def work(self) -> None:
         self._stopped.clear()
-        self._thread = threading.Thread(target=self.worker.look_regularly, args=[self._stopped])
+        self._thread = threading.Thread(target=self.worker.poll_regularly, args=[self._stopped])
         self._thread.start()
 
     def rest(self) -> None:

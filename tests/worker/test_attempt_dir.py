@@ -1,4 +1,4 @@
-"""Attempts prepared by hand: what the command line refuses, in one line."""
+"""Attempt directories made by hand: what the command writes, and what it refuses."""
 
 import json
 from pathlib import Path
@@ -47,18 +47,18 @@ def _run(folder: Path, *options: str) -> int:
     ],
 )
 @pytest.mark.usefixtures("dataset")
-def test_what_cannot_be_is_told_in_one_line(
+def test_an_impossible_value_is_refused_in_one_line(
     option: str, value: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _run(tmp_path / "attempt", option, value) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(words)
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(words)
+    assert printed.count("\n") == 1
     assert not (tmp_path / "attempt").exists()
 
 
 @pytest.mark.usefixtures("dataset")
-def test_an_attempt_holds_the_spec_and_a_config_that_keeps_every_box(tmp_path: Path) -> None:
+def test_the_directory_holds_the_spec_and_a_config_that_keeps_every_box(tmp_path: Path) -> None:
     assert _run(tmp_path / "attempt", "--steps", "20", "--slot-mb", "1500") == 0
     config = pipeline_config.parse((tmp_path / "attempt" / CONFIG_FILE).read_text())
     pipeline_config.check(config)

@@ -1,4 +1,4 @@
-"""A worker is well while its devices are reported."""
+"""A worker is healthy while it reports its devices."""
 
 import datetime
 from pathlib import Path
@@ -9,7 +9,7 @@ from services.settings import Settings
 from services.store import migrate
 from services.store.engine import Store
 from services.store.models import Device
-from worker.health import complaint
+from worker.health import problem
 
 NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 
@@ -44,17 +44,17 @@ def report(settings: Settings, host: str, seconds_ago: float) -> None:
     store.close()
 
 
-def test_it_is_well_when_its_devices_were_reported_just_now(settings: Settings) -> None:
+def test_a_worker_with_a_recent_report_is_healthy(settings: Settings) -> None:
     report(settings, "box", seconds_ago=4)
-    assert complaint(settings, NOW) is None
+    assert problem(settings, NOW) is None
 
 
-def test_it_is_not_well_when_the_report_is_old_however_fresh_that_of_another_host(settings: Settings) -> None:
+def test_a_worker_with_an_old_report_is_not_healthy_even_if_another_host_has_a_recent_one(settings: Settings) -> None:
     report(settings, "box", seconds_ago=95)
     report(settings, "other", seconds_ago=1)
-    assert "95 s ago" in str(complaint(settings, NOW))
+    assert "95 s ago" in str(problem(settings, NOW))
 
 
-def test_it_is_not_well_when_it_never_reported_a_device(settings: Settings) -> None:
+def test_a_worker_that_never_reported_a_device_is_not_healthy(settings: Settings) -> None:
     report(settings, "other", seconds_ago=1)
-    assert "box has reported no device" in str(complaint(settings, NOW))
+    assert "box has reported no device" in str(problem(settings, NOW))

@@ -1,7 +1,7 @@
-"""What does Downshift see on this box? One JSON object a line, for people and for tests.
+"""Print the devices of this host, one JSON object a line.
 
-python -m worker.devices            as DOWNSHIFT_DEVICES says, or auto
-python -m worker.devices gpu:0,cpu:2048
+python -m worker.devices                    as DOWNSHIFT_DEVICES says; auto if it is not set
+python -m worker.devices gpu:0,cpu:2048     as this argument says
 """
 
 import argparse
@@ -16,7 +16,7 @@ from worker.devices.parse_setting import DeviceSettingError, parse_devices
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m worker.devices", description="What Downshift sees on this box.")
+    parser = argparse.ArgumentParser(prog="python -m worker.devices", description="Print the devices of this host.")
     parser.add_argument("devices", nargs="?", help="instead of DOWNSHIFT_DEVICES, e.g. gpu:0,cpu:2048")
     options = parser.parse_args(arguments)
     try:

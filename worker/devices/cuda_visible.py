@@ -1,4 +1,4 @@
-"""CUDA_VISIBLE_DEVICES of the worker: which GPUs its operator leaves to Downshift."""
+"""The worker's CUDA_VISIBLE_DEVICES: which GPUs Downshift may use."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,12 @@ __all__ = ["visible"]
 
 
 def visible(value: str | None, cards: Mapping[int, str | None]) -> set[int]:
-    """The numbers of those of `cards` (number → uuid) that `value` names, read as CUDA reads it.
+    """The numbers of those `cards` (number → uuid) that `value` names, read as CUDA reads it.
 
-    Unset: all. Otherwise numbers, or uuids that may be cut short; at the first entry that names no card the list
-    ends, which is how `-1` and an empty value hide every card. Numbers go by the PCI bus, as nvidia-smi's do: what
-    CUDA calls 0 without CUDA_DEVICE_ORDER is not known here, so on a box of unlike cards uuids are the safe way.
+    None (the variable is not set) names all. Otherwise entries are numbers, or uuids that may be abbreviated. The list
+    ends at the first entry that names no card: that is how `-1` and an empty value hide every card. Numbers are in the
+    order of the PCI bus, as in nvidia-smi. Without CUDA_DEVICE_ORDER, CUDA may count differently, so on a host with
+    different models of cards uuids are the safe choice.
     """
     if value is None:
         return set(cards)

@@ -1,8 +1,8 @@
-"""The GPUs of this host under names that stay.
+"""The GPUs of this host under stable names.
 
-NVML numbers the cards it sees at the moment. When one falls off the bus the ones behind it may move up, and a name
-made of the number would then mean a card on which another job is training. So a card, known by its uuid, keeps the
-number it was first seen with while this process lives, and one that is gone stays in the list with its problem.
+NVML numbers the cards that it lists at the moment. When a card falls off the bus, later ones may move up. A name made
+of NVML's number would then mean another card, on which another job may be training. So a card, identified by its uuid,
+keeps its first number while this process lives. A card that is gone stays in the list, with a problem.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from services.domain.contract import DeviceKind
 from worker.devices.cuda_visible import visible
 from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
 from worker.devices.processes import name_of
-from worker.devices.readings import DeviceReading, HeldBy
+from worker.devices.readings import DeviceReading, MemoryHolder
 
 __all__ = ["Gpus"]
 
@@ -23,35 +23,35 @@ class Gpus:
         self._cuda_visible = cuda_visible
         self._nvml = nvml
         self._cards: dict[int, DeviceReading] = {}  # every card ever seen, as it was seen last
-        self.trouble: str | None = None  # what kept the last read from seeing any
+        self.problem: str | None = None  # why the last read failed as a whole
 
     def read(self) -> dict[int, DeviceReading]:
-        """The cards that the operator leaves to us, by number: those here, and those that were."""
+        """The cards that CUDA_VISIBLE_DEVICES allows, by number, including cards that are gone."""
         try:
-            self._take(*self._nvml.read())
-            self.trouble = None
+            self._update(*self._nvml.read())
+            self.problem = None
         except NvmlUnavailable as error:
-            self.trouble = str(error)
-            self._cards = {number: _failed(card, self.trouble) for number, card in self._cards.items()}
-        # Numbers are CUDA's too while nothing is hidden, missing or moved; otherwise only the uuid is certain.
+            self.problem = str(error)
+            self._cards = {number: _failed(card, self.problem) for number, card in self._cards.items()}
+        # While no card is hidden, missing or moved, CUDA uses the same numbers. Otherwise only the uuid is certain.
         pinned = self._cuda_visible is not None or any(
             card.problem or card.index != number for number, card in self._cards.items()
         )
         shown = visible(self._cuda_visible, {number: card.uuid for number, card in self._cards.items()})
         return {number: replace(self._cards[number], pinned=pinned) for number in sorted(shown)}
 
-    def absence(self, number: int) -> str:
-        """Why the last `read` did not show this one."""
+    def why_missing(self, number: int) -> str:
+        """Why the last `read` did not return this card."""
         if number in self._cards:
             return f"the worker's CUDA_VISIBLE_DEVICES={self._cuda_visible} hides it"
-        if self.trouble:
-            return self.trouble
-        there = ", ".join(card.key for card in self._cards.values()) or "no GPU"
-        return f"there is no such GPU: NVML lists {there}"
+        if self.problem:
+            return self.problem
+        listed = ", ".join(card.key for card in self._cards.values()) or "no GPU"
+        return f"there is no such GPU: NVML lists {listed}"
 
-    def _take(self, driver: str | None, seen: list[Gpu]) -> None:
+    def _update(self, driver: str | None, seen: list[Gpu]) -> None:
         fresh: dict[int, DeviceReading] = {}
-        for gpu in sorted(seen, key=lambda gpu: gpu.uuid is None):  # first those that say who they are
+        for gpu in sorted(seen, key=lambda gpu: gpu.uuid is None):  # first those that report a uuid
             number = self._number(gpu, fresh)
             fresh[number] = _reading(gpu, number, driver, self._cards.get(number))
         for number in self._cards.keys() - fresh.keys():
@@ -61,7 +61,7 @@ class Gpus:
     def _number(self, gpu: Gpu, fresh: dict[int, DeviceReading]) -> int:
         unseen = {number: card for number, card in self._cards.items() if number not in fresh}
         same = [number for number, card in unseen.items() if gpu.uuid and gpu.uuid == card.uuid]
-        # One that does not say who it is, now or when it was seen last, is the one that was in its place.
+        # Without a uuid, now or in the last read, a card is taken for the one with the same NVML number.
         same += [number for number, card in unseen.items() if gpu.index == card.index and not (gpu.uuid and card.uuid)]
         taken = self._cards.keys() | fresh.keys()
         return same[0] if same else gpu.index if gpu.index not in taken else max(taken) + 1
@@ -77,7 +77,7 @@ def _reading(gpu: Gpu, number: int, driver: str | None, before: DeviceReading | 
         free_bytes=gpu.free_bytes,
         utilisation=gpu.utilisation,
         temperature=gpu.temperature,
-        processes=tuple(HeldBy(pid, used, name_of(pid)) for pid, used in gpu.processes),
+        processes=tuple(MemoryHolder(pid, used, name_of(pid)) for pid, used in gpu.processes),
         bfloat16=gpu.capability >= _BFLOAT16_SINCE if gpu.capability else bool(before and before.bfloat16),
         uuid=gpu.uuid or (before.uuid if before else None),
         driver=driver,

@@ -1,4 +1,4 @@
-"""All devices of this host, as the setting wants them."""
+"""All devices of this host that DOWNSHIFT_DEVICES names."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ from worker.devices.gpus import Gpus
 from worker.devices.host_memory import available_bytes, slot_bytes
 from worker.devices.nvml import Nvml
 from worker.devices.parse_setting import DeviceSetting
-from worker.devices.processes import large
+from worker.devices.processes import largest_processes
 from worker.devices.readings import MB, DeviceReading
 
 __all__ = ["Devices"]
 
 
 class Devices:
-    """Keep one: it holds the connection to the driver, the names of the cards and the size of an `auto` slot.
+    """Create one and keep it: it holds the driver connection, the names of the cards and the size of an `auto` slot.
 
-    `cuda_visible` is the worker's CUDA_VISIBLE_DEVICES, None where it is not set. `auto_slot_bytes` is the size that
-    an `auto` slot had before a restart: sized again while a trainer runs in it, it would come out too small.
+    `cuda_visible` is the worker's CUDA_VISIBLE_DEVICES, None if it is not set. `auto_slot_bytes` is the size that an
+    `auto` slot had before a restart: computed again while a trainer runs in the slot, it would be too small.
     """
 
     def __init__(
@@ -34,18 +34,18 @@ class Devices:
         self._gpus = Gpus(cuda_visible, nvml or Nvml())
         self._auto_slot_bytes = auto_slot_bytes
         self._root = root
-        self.no_gpu_because: str | None = None  # of the last read of `auto`: why it came to a CPU slot
+        self.no_gpu_because: str | None = None  # why the last read of `auto` returned a CPU slot
 
     def read(self) -> list[DeviceReading]:
-        """Every device, those with a problem included: never empty, and never an error for what a GPU does.
+        """Every device, including those with a problem. Never empty; a failing GPU is a problem, not an exception.
 
-        `auto` is the GPUs as soon as there are any, and stays so when all of them are lost: jobs that were planned
-        for a GPU do not turn up on the CPU because of a driver's bad day.
+        `auto` means the GPUs once there are any, even if all of them are lost later: a driver that fails must not move
+        jobs that were planned for a GPU to the CPU.
         """
         setting = self._setting
         gpus = self._gpus.read() if setting.wants_gpus else {}
         if setting.auto and not gpus:
-            self.no_gpu_because = self._gpus.absence(0)
+            self.no_gpu_because = self._gpus.why_missing(0)
             return self._slots([self._auto_slot()])
         self.no_gpu_because = None
         if setting.gpus:
@@ -60,15 +60,15 @@ class Devices:
         return self._auto_slot_bytes
 
     def _missing(self, number: int) -> DeviceReading:
-        problem = self._gpus.absence(number)
+        problem = self._gpus.why_missing(number)
         return DeviceReading(f"gpu-{number}", DeviceKind.GPU, number, f"GPU {number}", 0, 0, problem=problem)
 
     def _slots(self, limits: list[int]) -> list[DeviceReading]:
         if not limits:
             return []
         available = available_bytes(self._root)
-        # Who has the memory is asked for only where it is missing: it takes a look at every process.
-        holders = large(self._root / "proc") if available < max(limits) else ()
+        # Only if memory is short: this reads a file of every process.
+        holders = largest_processes(self._root / "proc") if available < max(limits) else ()
         return [
             DeviceReading(
                 f"cpu-{index}",

@@ -1,4 +1,4 @@
-"""Who else is on the GPU of an attempt, and with how much of it."""
+"""Other processes on the GPU of an attempt, and how much of its memory they hold."""
 
 import threading
 import time
@@ -7,25 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
-from worker.devices.processes import family, name_of
-from worker.devices.readings import HeldBy
+from worker.devices.processes import name_of, with_descendants
+from worker.devices.readings import MemoryHolder
 
-__all__ = ["Company", "Crowd"]
+__all__ = ["NeighbourWatch", "Neighbours"]
 
-_EVERY_S = 2.0
-_REMEMBERED_S = 60.0  # a neighbour that caused a failure may be gone when the trainer is
-_PATIENCE_S = 5.0
+_POLL_S = 2.0
+_REMEMBERED_S = 60.0  # a neighbour that caused a failure may be gone when the trainer ends
+_LAST_POLL_S = 5.0
 
 
 @dataclass(frozen=True)
-class Crowd:
+class Neighbours:
+    """The processes of others on the GPU at one moment."""
+
     used_bytes: int
-    processes: tuple[HeldBy, ...]
+    processes: tuple[MemoryHolder, ...]
 
 
-class Company:
-    """Looks at one card, named by its uuid, or by NVML's number where there is none, in a thread of its own: a call
-    into a sick driver may hang. `trainer` and its children are not company."""
+class NeighbourWatch:
+    """Polls one card in a separate thread, because a call into a failing driver may hang.
+
+    The card is identified by its uuid, or by NVML's number without one. `trainer` and its descendants are left out.
+    """
 
     def __init__(
         self,
@@ -38,52 +42,55 @@ class Company:
         self._index, self._uuid, self._trainer = index, uuid, trainer
         self._nvml = nvml or Nvml()
         self._clock = clock
-        self._seen: deque[tuple[float, Crowd]] = deque()
+        self._polls: deque[tuple[float, Neighbours]] = deque()
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._thread = threading.Thread(target=self._poll_regularly, daemon=True)
 
-    def watch(self) -> None:
+    def start(self) -> None:
         self._thread.start()
 
-    def largest(self) -> Crowd | None:
-        """The most that others held in the last minute; None where nothing could be seen."""
-        crowds = [crowd for _, crowd in list(self._seen)]
-        return max(crowds, key=lambda crowd: crowd.used_bytes, default=None)
+    def most(self) -> Neighbours | None:
+        """The poll of the last minute in which others held most; None if no poll succeeded."""
+        found = [neighbours for _, neighbours in list(self._polls)]
+        return max(found, key=lambda neighbours: neighbours.used_bytes, default=None)
 
-    def look(self, trainer_lives: bool = True) -> None:
-        """While the trainer lives, a process without a name may be the trainer: a container is told the host's pids."""
+    def poll(self, trainer_lives: bool = True) -> None:
+        """While the trainer lives, leave out processes without a name: each may be the trainer.
+
+        In a container the driver reports the host's pids, which have no name here.
+        """
         try:
             _, cards = self._nvml.read()
         except NvmlUnavailable:
             return
-        card = next((card for card in cards if self._is_ours(card)), None)
+        card = next((card for card in cards if self._is_the_card(card)), None)
         if card is None or card.problem:
             return
         now = self._clock()
-        self._seen.append((now, self._crowd(card, trainer_lives)))
-        while now - self._seen[0][0] > _REMEMBERED_S:
-            self._seen.popleft()
+        self._polls.append((now, self._neighbours(card, trainer_lives)))
+        while now - self._polls[0][0] > _REMEMBERED_S:
+            self._polls.popleft()
 
-    def end(self) -> None:
-        """The trainer has ended: a last look, and no more."""
+    def stop(self) -> None:
+        """Poll once more and stop. The trainer must have ended."""
         self._ended.set()
-        last = threading.Thread(target=self.look, args=[False], daemon=True)
+        last = threading.Thread(target=self.poll, args=[False], daemon=True)
         last.start()
-        last.join(_PATIENCE_S)
+        last.join(_LAST_POLL_S)
 
-    def _look_on(self) -> None:
+    def _poll_regularly(self) -> None:
         while not self._ended.is_set():
-            self.look()
-            self._ended.wait(_EVERY_S)
+            self.poll()
+            self._ended.wait(_POLL_S)
 
-    def _is_ours(self, card: Gpu) -> bool:
+    def _is_the_card(self, card: Gpu) -> bool:
         return card.uuid == self._uuid if self._uuid else card.index == self._index
 
-    def _crowd(self, card: Gpu, trainer_lives: bool) -> Crowd:
-        ours = family([self._trainer])
-        named = [HeldBy(pid, used, name_of(pid)) for pid, used in card.processes if pid not in ours]
-        strangers = tuple(one for one in named if one.name is not None or not trainer_lives)
-        used = sum(one.used_bytes or 0 for one in strangers)
-        if not trainer_lives and any(one.used_bytes is None for one in strangers):
+    def _neighbours(self, card: Gpu, trainer_lives: bool) -> Neighbours:
+        ours = with_descendants([self._trainer])
+        named = [MemoryHolder(pid, used, name_of(pid)) for pid, used in card.processes if pid not in ours]
+        theirs = tuple(one for one in named if one.name is not None or not trainer_lives)
+        used = sum(one.used_bytes or 0 for one in theirs)
+        if not trainer_lives and any(one.used_bytes is None for one in theirs):
             used = card.total_bytes - card.free_bytes
-        return Crowd(used, strangers)
+        return Neighbours(used, theirs)

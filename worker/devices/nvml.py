@@ -1,8 +1,8 @@
-"""The driver's own figures, typed: the only module that imports pynvml.
+"""The driver's figures with types. The only module that imports pynvml.
 
-NVML answers for each GPU apart. What is wrong with one is said of that one; what is wrong with the driver is
-`NvmlUnavailable`. A call into a sick driver can hang, and nothing in the process can end it: callers that must go on
-read from a thread or a process of its own.
+NVML answers for each GPU separately: a problem of one GPU is reported with that GPU, a problem of the driver as
+`NvmlUnavailable`. A call into a failing driver can hang, and nothing in the process can end it. Callers that must not
+hang read in a separate thread or process.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import pynvml  # type: ignore[import-untyped]
 
 __all__ = ["Gpu", "Nvml", "NvmlUnavailable"]
 
-# Opening costs tens of milliseconds on a real driver, and may start nvidia-modprobe: not on every look.
+# Opening takes tens of milliseconds on a real driver and may start nvidia-modprobe, so not at every read.
 _RETRY_S = 15.0
 
 _DISCONNECTED = (
@@ -29,7 +29,7 @@ _LOST = (pynvml.NVMLError_GpuIsLost, pynvml.NVMLError_ResetRequired)
 
 
 class NvmlUnavailable(Exception):
-    """No library, no driver, or a driver that does not answer; the message says which."""
+    """There is no library or no driver, or the driver does not answer; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -47,55 +47,55 @@ class Gpu:
 
 
 class Nvml:
-    """A connection to the driver, opened by the first `read` and kept; opened again when the driver was reloaded.
+    """A connection to the driver. The first `read` opens it; it is opened again after the driver was reloaded.
 
-    While it is open the driver's kernel module is in use, as with any monitor: it cannot be unloaded.
+    While it is open, the driver's kernel module cannot be unloaded.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._process: int | None = None  # that opened it: a connection is of no use to a forked child
+        self._process: int | None = None  # the pid that opened it: a forked child cannot use it
         self._opened_at = float("-inf")
-        self._doubtful = False  # a GPU was lost: only a new connection shows whether it came back
-        self._trouble = ""
+        self._needs_reopen = False  # a GPU has a problem: only a new connection shows whether it is solved
+        self._problem = ""
 
     def read(self) -> tuple[str | None, list[Gpu]]:
-        """The driver's version and every GPU, those with a problem included."""
+        """The driver's version and every GPU, including those with a problem."""
         with self._lock:
             try:
                 return self._read()
             except pynvml.NVMLError as error:
-                self._trouble = _sentence(error)
-                raise NvmlUnavailable(self._trouble) from None
+                self._problem = _sentence(error)
+                raise NvmlUnavailable(self._problem) from None
 
     def _read(self) -> tuple[str | None, list[Gpu]]:
         if self._process != os.getpid():
             self._open()
-        elif self._doubtful and self._is_time():
+        elif self._needs_reopen and self._may_retry():
             self._reopen()
         try:
             found = _driver(), _gpus()
         except pynvml.NVMLError:
             self._reopen()
             found = _driver(), _gpus()
-        self._doubtful = any(gpu.problem for gpu in found[1])
+        self._needs_reopen = any(gpu.problem for gpu in found[1])
         return found
 
-    def _is_time(self) -> bool:
+    def _may_retry(self) -> bool:
         return self._clock() - self._opened_at >= _RETRY_S
 
     def _open(self) -> None:
-        if self._trouble and not self._is_time():
-            raise NvmlUnavailable(self._trouble)
+        if self._problem and not self._may_retry():
+            raise NvmlUnavailable(self._problem)
         self._opened_at = self._clock()
         pynvml.nvmlInit()
         self._process = os.getpid()
-        self._trouble = ""
+        self._problem = ""
 
     def _reopen(self) -> None:
         self._process = None
-        with contextlib.suppress(pynvml.NVMLError):  # it may be gone already
+        with contextlib.suppress(pynvml.NVMLError):  # it may be closed already
             pynvml.nvmlShutdown()
         self._open()
 
@@ -133,13 +133,16 @@ def _figures(seen: Gpu, handle: Any) -> Gpu:
         temperature=_temperature(handle),
         capability=_optional(pynvml.nvmlDeviceGetCudaComputeCapability, handle),
         processes=_processes(handle),
-        # CUDA would train on one instance, whose memory is a part of what is told here of the whole.
+        # CUDA would train on one MIG instance, which has only a part of the memory that NVML reports for the GPU.
         problem="MIG is on, and Downshift trains on whole GPUs: nvidia-smi -mig 0" if mig and mig[0] else None,
     )
 
 
 def _temperature(handle: Any) -> int | None:
-    for query in (pynvml.nvmlDeviceGetTemperatureV, pynvml.nvmlDeviceGetTemperature):  # older drivers: the second
+    for query in (
+        pynvml.nvmlDeviceGetTemperatureV,
+        pynvml.nvmlDeviceGetTemperature,
+    ):  # older drivers have only the second
         value = _optional(query, handle, pynvml.NVML_TEMPERATURE_GPU)
         if value is not None:
             return int(value)
@@ -147,7 +150,7 @@ def _temperature(handle: Any) -> int | None:
 
 
 def _processes(handle: Any) -> tuple[tuple[int, int | None], ...]:
-    """Compute and graphics; who does both is listed in both with the same figure."""
+    """Compute and graphics processes. NVML lists a process that does both twice, with the same figure."""
     found: dict[int, int | None] = {}
     for query in (pynvml.nvmlDeviceGetComputeRunningProcesses_v3, pynvml.nvmlDeviceGetGraphicsRunningProcesses_v3):
         for process in _optional(query, handle) or ():
@@ -157,7 +160,7 @@ def _processes(handle: Any) -> tuple[tuple[int, int | None], ...]:
 
 
 def _optional(query: Callable[..., Any], *arguments: Any) -> Any:
-    """None where this card, driver or container does not tell; a card that is lost is no such case."""
+    """The answer, or None if this card, driver or container does not report it. Raises if the card is lost."""
     try:
         return query(*arguments)
     except (*_DISCONNECTED, *_LOST):
@@ -167,7 +170,7 @@ def _optional(query: Callable[..., Any], *arguments: Any) -> Any:
 
 
 _SENTENCES: dict[type[Exception], str] = {
-    pynvml.NVMLError_LibraryNotFound: "there is no NVIDIA driver here (libnvidia-ml.so.1 is missing)",
+    pynvml.NVMLError_LibraryNotFound: "there is no NVIDIA driver (libnvidia-ml.so.1 is missing)",
     pynvml.NVMLError_DriverNotLoaded: "the NVIDIA driver is not loaded",
     pynvml.NVMLError_LibRmVersionMismatch: "the NVIDIA driver and its library have different versions: "
     "restart the worker, or the host if that does not help",

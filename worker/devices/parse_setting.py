@@ -1,21 +1,23 @@
-"""DOWNSHIFT_DEVICES, parsed: `auto`, or a list such as `gpu`, `gpu:0,gpu:2`, `cpu:2048,cpu:4096`, `gpu:0,cpu:2048`."""
+"""Parse DOWNSHIFT_DEVICES: `auto`, or a list such as `gpu`, `gpu:0,gpu:2`, `cpu:2048,cpu:4096`, `gpu:0,cpu:2048`."""
 
 import re
 from dataclasses import dataclass
 
+__all__ = ["DeviceSetting", "DeviceSettingError", "parse_devices"]
+
 _PART = re.compile(r"(?P<kind>gpu|cpu)(?::(?P<number>[0-9]{1,9}))?")
 _ALLOWED = "allowed are auto alone, or a list of gpu (all of them), gpu:INDEX and cpu:MB, e.g. gpu:0,cpu:2048"
 _MOST_GPUS = 1024
-_MOST_MB = 16 * 2**20  # 16 TB: more is a slip of the pen, and would overflow what counts in 64 bits further on
+_MOST_MB = 16 * 2**20  # 16 TB: more is a typing error, and would overflow 64-bit numbers of bytes
 
 
 class DeviceSettingError(ValueError):
-    code = "bad_devices"
+    """The message names the wrong part and what is allowed."""
 
 
 @dataclass(frozen=True)
 class DeviceSetting:
-    auto: bool = False  # all GPUs; where there is none, one CPU slot
+    auto: bool = False  # all GPUs, or one CPU slot if there are none
     every_gpu: bool = False
     gpus: tuple[int, ...] = ()
     slots_mb: tuple[int, ...] = ()
@@ -26,7 +28,7 @@ class DeviceSetting:
 
 
 def parse_devices(text: str) -> DeviceSetting:
-    """`text` as a setting; DeviceSettingError names the part that is wrong and what is allowed."""
+    """Parse `text`. Raises DeviceSettingError."""
     parts = [part.strip().lower() for part in text.split(",")]
     if parts == ["auto"]:
         return DeviceSetting(auto=True)

@@ -1,27 +1,29 @@
-"""Who is on a device: names of processes, and which of them are not ours. Nothing here signals anybody."""
+"""The processes on a device: their names, and which of them are not ours. Nothing here signals a process."""
 
 import os
 from collections.abc import Iterable, Set
 from pathlib import Path
 
-from worker.devices.readings import DeviceReading, HeldBy
+from worker.devices.readings import DeviceReading, MemoryHolder
+
+__all__ = ["largest_processes", "name_of", "processes_of_others", "with_descendants"]
 
 PROC = Path("/proc")
-_LARGE = 256 * 2**20  # bytes of a host's memory, from which a process is worth a name
+_LEAST = 256 * 2**20  # bytes: smaller processes are not listed
 _MOST = 8
 
 
-def others(reading: DeviceReading, ours: Set[int]) -> list[HeldBy]:
-    """Processes on the GPU that are not among `ours`, the trainers with their children (see `family`).
+def processes_of_others(reading: DeviceReading, ours: Set[int]) -> list[MemoryHolder]:
+    """The processes on the device that are not among `ours`: our trainers and their descendants.
 
-    One without a name may be ours all the same: in a container the driver reports the host's pids. Where it matters
-    how much can be had, `free_bytes` is the word, not this list.
+    A process without a name may still be ours: in a container the driver reports the host's pids. To find out how
+    much memory is free, use `free_bytes`, not this list.
     """
     return [process for process in reading.processes if process.pid not in ours]
 
 
-def family(pids: Iterable[int], proc: Path = PROC) -> set[int]:
-    """`pids` and all their descendants at this moment."""
+def with_descendants(pids: Iterable[int], proc: Path = PROC) -> set[int]:
+    """`pids` and the pids of all their present descendants."""
     children: dict[int, list[int]] = {}
     for folder in proc.iterdir():
         if folder.name.isdecimal() and (parent := _parent(folder)) is not None:
@@ -36,14 +38,14 @@ def family(pids: Iterable[int], proc: Path = PROC) -> set[int]:
     return found
 
 
-def large(proc: Path = PROC) -> tuple[HeldBy, ...]:
-    """The processes that have most of the host's memory resident, the largest first."""
-    found = [(held, int(folder.name)) for folder in proc.iterdir() if (held := _resident(folder)) >= _LARGE]
-    return tuple(HeldBy(pid, held, name_of(pid, proc)) for held, pid in sorted(found, reverse=True)[:_MOST])
+def largest_processes(proc: Path = PROC) -> tuple[MemoryHolder, ...]:
+    """The processes with most resident memory, the largest first."""
+    found = [(held, int(folder.name)) for folder in proc.iterdir() if (held := _resident(folder)) >= _LEAST]
+    return tuple(MemoryHolder(pid, held, name_of(pid, proc)) for held, pid in sorted(found, reverse=True)[:_MOST])
 
 
 def name_of(pid: int, proc: Path = PROC) -> str | None:
-    """The short name only: a command line may hold somebody's password."""
+    """The short name, not the command line, which may contain a password. None if there is no such process."""
     try:
         return (proc / str(pid) / "comm").read_text(errors="replace").strip() or None
     except OSError:
@@ -61,7 +63,7 @@ def _resident(folder: Path) -> int:
 
 def _parent(folder: Path) -> int | None:
     try:
-        # The name stands in brackets and may hold spaces and brackets itself; the state and the parent follow it.
+        # The name is in brackets and may contain spaces and brackets. The state and the parent follow it.
         return int((folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
     except (OSError, IndexError, ValueError):
         return None

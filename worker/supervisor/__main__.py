@@ -1,6 +1,6 @@
-"""`python -m worker.supervisor JOB ATTEMPT TOKEN DEVICE`: the parent of one trainer, from its start to its end.
+"""`python -m worker.supervisor JOB ATTEMPT TOKEN DEVICE`: start one trainer and watch it until it ends.
 
-The trainer is started before anything slow is imported: its start is what people wait for.
+The trainer starts before slow imports, because users wait for its start.
 """
 
 import argparse
@@ -19,10 +19,8 @@ from worker import notes
 from worker.attempt_processes import MARK, mark_of
 from worker.process_locks import Lock, die_with_parent, start_time
 
-__all__ = ["main"]
-
-EXIT_LOCKED = 75
-_LOCK_PATIENCE_S = 30.0  # what is left of the attempt before may take a moment to be gone
+_EXIT_LOCKED = 75
+_LOCK_TIMEOUT_S = 30.0  # the last processes of the previous attempt may take a moment to end
 _ROOT = Path(__file__).parents[2]
 
 
@@ -36,19 +34,22 @@ def main() -> int:
     settings = Settings.from_environment()
     folder = attempt_dir(settings, options.job, options.attempt)
     locks = [Lock(job_lock(settings, options.job)), Lock(device_lock(settings, options.device))]
-    if not all(lock.take(_LOCK_PATIENCE_S) for lock in locks):
+    if not all(lock.take(_LOCK_TIMEOUT_S) for lock in locks):
         print(f"job {options.job} or {options.device} is still held by another process; not started", file=sys.stderr)
-        return EXIT_LOCKED
-    trainer = start_trainer(settings, folder, options.token, [lock.descriptor for lock in locks])
-    started = datetime.datetime.now(datetime.UTC)
-    notes.Running(os.getpid(), start_time(os.getpid()), trainer.pid, start_time(trainer.pid)).note(folder)
-    from worker.supervisor.watch import Supervision
+        return _EXIT_LOCKED
+    process = start_trainer(settings, folder, options.token, [lock.descriptor for lock in locks])
+    started_at = datetime.datetime.now(datetime.UTC)
+    notes.Running(os.getpid(), start_time(os.getpid()), process.pid, start_time(process.pid)).write(folder)
+    # Imported only now: it takes a second or more, in which the trainer starts.
+    from services.attempts.finish import HeldAttempt
+    from worker.supervisor.watch import Supervision, Trainer
 
-    return Supervision(settings, options.job, options.attempt, options.token, folder, trainer, started, locks).run()
+    attempt = HeldAttempt(options.job, options.attempt, options.token, folder)
+    return Supervision(settings, attempt, Trainer(process, started_at, locks)).run()
 
 
 def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[int]) -> "subprocess.Popen[bytes]":
-    """In a session of its own, without our settings: they hold the addresses of database and broker."""
+    """In its own session, without our settings: they contain the passwords of the database and the broker."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environment |= json.loads((folder / notes.ENVIRONMENT_FILE).read_text())
     environment[MARK] = mark_of(token)
@@ -62,7 +63,7 @@ def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[
             stderr=log,
             start_new_session=True,
             pass_fds=inherited,
-            # Told to stop, not killed: it may be able to save what it has.
+            # If the supervisor dies. SIGTERM, not SIGKILL, so that the trainer can save a checkpoint.
             preexec_fn=lambda: die_with_parent(signal.SIGTERM),
         )
 

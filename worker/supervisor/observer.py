@@ -1,6 +1,6 @@
-"""What the host sees of a running attempt and its trainer cannot: who else is on its device, whom the kernel kills.
+"""What the host knows about a running attempt and its trainer does not: neighbours on the device, and OOM kills.
 
-It is kept in the attempt's directory as it goes on, for the reaper, should the supervisor be lost.
+The observations are saved in the attempt directory as they change, for the reaper in case the supervisor dies.
 """
 
 import logging
@@ -12,64 +12,64 @@ from services.attempts.evidence import Facts
 from services.domain.contract import SPEC_FILE, AttemptSpec, ContractError, DeviceKind
 from services.sanitize import count
 from worker import notes
-from worker.devices.neighbours import Company
+from worker.devices.neighbours import NeighbourWatch
 from worker.devices.oom_kills import OomKills, kills_since
 
-__all__ = ["Witness", "facts_left"]
+__all__ = ["Observer", "read_saved_facts"]
 
-_LOOK_S, _KEEP_S = 2.0, 10.0
+_POLL_S, _SAVE_S = 2.0, 10.0
 _log = logging.getLogger(__name__)
 
 
-class Witness:
+class Observer:
     def __init__(self, folder: Path, trainer: int) -> None:
         self._folder = folder
         self._kills = OomKills(trainer)
-        self._company = _company(folder, trainer)
-        self._look_at = self._keep_at = float("-inf")
-        self._kept: dict[str, Any] = {}
-        if self._company:
-            self._company.watch()
+        self._neighbours = _neighbour_watch(folder, trainer)
+        self._poll_at = self._save_at = float("-inf")
+        self._saved: dict[str, Any] = {}
+        if self._neighbours:
+            self._neighbours.start()
 
-    def look(self, now: float) -> None:
-        """Costs nothing most times: to be called as often as one likes."""
-        if now >= self._look_at:
-            self._look_at = now + _LOOK_S
-            self._kills.look()
-        if now >= self._keep_at:
-            self._keep_at = now + _KEEP_S
-            self._keep()
+    def poll(self, now: float) -> None:
+        """Call as often as convenient: most calls do nothing."""
+        if now >= self._poll_at:
+            self._poll_at = now + _POLL_S
+            self._kills.update()
+        if now >= self._save_at:
+            self._save_at = now + _SAVE_S
+            self._save()
 
-    def last_look(self) -> Facts:
-        """The trainer has ended."""
-        if self._company:
-            self._company.end()
-        self._keep()
-        return _facts(self._kept)
+    def finish(self) -> Facts:
+        """Observe once more, and return what was found. The trainer must have ended."""
+        if self._neighbours:
+            self._neighbours.stop()
+        self._save()
+        return _facts(self._saved)
 
-    def _keep(self) -> None:
-        crowd = self._company.largest() if self._company else None
+    def _save(self) -> None:
+        neighbours = self._neighbours.most() if self._neighbours else None
         seen = {
             "oom_kills_before": self._kills.before.copy(),
-            "held_by_others": crowd.used_bytes if crowd else None,
-            "others": [vars(process) for process in crowd.processes] if crowd else [],
+            "held_by_others": neighbours.used_bytes if neighbours else None,
+            "others": [vars(process) for process in neighbours.processes] if neighbours else [],
         }
-        if seen == self._kept:
+        if seen == self._saved:
             return
-        self._kept = seen
+        self._saved = seen
         try:
             notes.note_facts(self._folder, seen)
-        except OSError as error:  # a full disk, say
+        except OSError as error:  # for example a full disk
             _log.warning("observations of the attempt could not be saved: %s", error)
 
 
-def facts_left(folder: Path) -> Facts:
-    """What is known of an attempt whose supervisor is gone."""
+def read_saved_facts(folder: Path) -> Facts:
+    """What a supervisor that has died saved about its attempt."""
     return _facts(notes.read_facts(folder))
 
 
 def _facts(seen: Mapping[str, Any]) -> Facts:
-    """What is of another kind than we write counts as not seen."""
+    """Values of a wrong type count as not observed: the note may be damaged."""
     others, before = seen.get("others"), seen.get("oom_kills_before")
     counted = before.items() if isinstance(before, dict) else ()
     return Facts(
@@ -79,8 +79,8 @@ def _facts(seen: Mapping[str, Any]) -> Facts:
     )
 
 
-def _company(folder: Path, trainer: int) -> Company | None:
-    """Of an attempt on a GPU: by the card that it was given."""
+def _neighbour_watch(folder: Path, trainer: int) -> NeighbourWatch | None:
+    """For the GPU that the attempt was given; None on a CPU slot."""
     try:
         device = AttemptSpec.from_json((folder / SPEC_FILE).read_text(), passed_over=[]).device
     except (OSError, ContractError, UnicodeDecodeError):
@@ -88,4 +88,4 @@ def _company(folder: Path, trainer: int) -> Company | None:
     if device.kind is not DeviceKind.GPU:
         return None
     visible = notes.read_environment(folder).get("CUDA_VISIBLE_DEVICES")
-    return Company(device.gpu, visible if isinstance(visible, str) else None, trainer)
+    return NeighbourWatch(device.gpu, visible if isinstance(visible, str) else None, trainer)

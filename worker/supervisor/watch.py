@@ -1,4 +1,4 @@
-"""Watching one trainer: heartbeats, what it reports, wishes to stop, its end."""
+"""Watch one trainer: send heartbeats, ingest its reports, stop it on request, and store its outcome when it ends."""
 
 import contextlib
 import datetime
@@ -9,11 +9,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from services.attempts import heartbeat, ingest
-from services.attempts.evidence import Facts
 from services.attempts.finish import HeldAttempt, TrainerEnd, finish_attempt
 from services.broker import wake_workers_now
 from services.domain.contract import EVENTS_FILE
@@ -22,68 +22,70 @@ from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
 from worker import notes
 from worker.process_locks import Lock
-from worker.supervisor.observer import Witness
+from worker.supervisor.observer import Observer
 
-__all__ = ["Supervision"]
+__all__ = ["Supervision", "Trainer"]
 
 _TICK_S = 0.25
 _INGEST_S = 1.0
-_DATABASE_PATIENCE_S = 600.0  # then the outcome waits on disk, and the reaper takes it up
+_DATABASE_TIMEOUT_S = 600.0  # then the outcome stays on disk, and the reaper stores it
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Trainer:
+    """A trainer that was started, and the locks that it inherited."""
+
+    process: "subprocess.Popen[bytes]"
+    started_at: datetime.datetime
+    locks: Sequence[Lock]
+
+
 class Supervision:
-    def __init__(
-        self,
-        settings: Settings,
-        job_id: int,
-        number: int,
-        token: str,
-        folder: Path,
-        trainer: "subprocess.Popen[bytes]",
-        started: datetime.datetime,
-        locks: Sequence[Lock],
-    ) -> None:
+    def __init__(self, settings: Settings, attempt: HeldAttempt, trainer: Trainer) -> None:
         self._settings = settings
         self._store = Store.open(settings.database_url)
-        self._job_id, self._number, self._token = job_id, number, token
-        self._folder = folder
+        self._attempt = attempt
         self._trainer = trainer
-        self._started = started
-        self._locks = locks
         self._interrupted = False
         self._is_ingest_broken = False
         self._stopper: _Stopper | None = None
-        self._witness = Witness(folder, trainer.pid)
-        self._hang = _Hang(folder / EVENTS_FILE, settings.hang_s)
+        self._observer = Observer(attempt.folder, trainer.process.pid)
+        self._hang = _HangDetector(attempt.folder / EVENTS_FILE, settings.hang_s)
 
     def run(self) -> int:
-        """Until the trainer has ended and the database knows; 0 unless the job was taken over by somebody else."""
+        """Watch the trainer until it has ended and its outcome is stored. Returns 1 if the lease was lost, else 0."""
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._interrupt)
-        with contextlib.closing(_Exit(self._trainer)) as trainer_exit:
-            held = self._watch(trainer_exit)
-        # Its children, if it left any. Not yet waited for, its number is still its own.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._trainer.pid, signal.SIGKILL)
-        status = self._trainer.wait()
-        if not held:
+        with contextlib.closing(_TrainerExit(self._trainer.process.pid)) as trainer_exit:
+            is_leased = self._watch(trainer_exit)
+        status = self._collect_exit_status()
+        if not is_leased:
             _log.error("the lease is lost: the trainer was stopped, the job is left as it is")
             return 1
-        killed_because = self._stopper.killed_because if self._stopper else None
-        facts = self._witness.last_look()
+        end = TrainerEnd(status, self._stopper.killed_because if self._stopper else None, self._observer.finish())
         try:
-            notes.note_exit(self._folder, status, killed_because)
-        except OSError as error:  # a full disk, say; the database may still be told
+            notes.note_exit(self._attempt.folder, status, end.killed_because)
+        except OSError as error:  # for example a full disk; the database may still accept it
             _log.error("the exit status %s could not be saved: %s", status, error)
-        # From here on the locks are held only by what the trainer may have left alive; the next attempt waits for that.
-        for lock in self._locks:
+        # From here on, only processes that the trainer left behind can hold the locks. The next attempt waits for them.
+        for lock in self._trainer.locks:
             lock.close()
-        self._conclude(status, killed_because, facts)
+        self._conclude(end)
         return 0
 
-    def _watch(self, trainer_exit: "_Exit") -> bool:
+    def _collect_exit_status(self) -> int:
+        """Kill the children that the trainer left behind, then collect its exit status.
+
+        In this order: until the status is collected, the kernel gives the trainer's pid to no other process.
+        """
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._trainer.process.pid, signal.SIGKILL)
+        return self._trainer.process.wait()
+
+    def _watch(self, trainer_exit: "_TrainerExit") -> bool:
+        """Until the trainer exits; returns whether the lease was still held at the last heartbeat."""
         held = self._beat(True)
         beat_at, ingest_at = time.monotonic() + self._settings.heartbeat_s, 0.0
         while not trainer_exit.wait(_TICK_S):
@@ -94,8 +96,8 @@ class Supervision:
             if now >= ingest_at:
                 ingest_at = now + _INGEST_S
                 self._ingest()
-            self._witness.look(now)
-            if self._hang.seems(now):
+            self._observer.poll(now)
+            if self._hang.is_hung(now):
                 self._stop(0.0, f"the trainer reported nothing for {self._hang.limit_s:.0f} s and was stopped")
             if self._interrupted:
                 self._stop(
@@ -103,29 +105,30 @@ class Supervision:
                     "the supervisor was told to stop, but the trainer did not stop by itself",
                 )
             if self._stopper:
-                self._stopper.go_on(now)
+                self._stopper.kill_if_due(now)
         return held
 
     def _ingest(self) -> None:
-        """Whatever is wrong with what the trainer reports, it goes on. A lasting fault is logged once."""
+        """Reports that cannot be read never stop the training. An error that repeats is logged once."""
         try:
-            ingest.ingest(self._store, self._job_id, self._number, self._token, self._folder)
+            attempt = self._attempt
+            ingest.ingest(self._store, attempt.job_id, attempt.number, attempt.token, attempt.folder)
             self._is_ingest_broken = False
         except StoreUnavailable:
             pass
         except Exception:
             if not self._is_ingest_broken:
-                _log.exception("the trainer's reports cannot be read; trying again each second")
+                _log.exception("the trainer's reports cannot be read; trying again every second")
             self._is_ingest_broken = True
 
-    def _beat(self, held: bool) -> bool:
+    def _beat(self, held_before: bool) -> bool:
+        """Renew the lease and begin to stop the trainer if asked; returns whether the lease is held."""
+        attempt, lease_s, started_at = self._attempt, self._settings.lease_s, self._trainer.started_at
         try:
-            beat = heartbeat.beat(
-                self._store, self._job_id, self._number, self._token, self._settings.lease_s, self._started
-            )
+            beat = heartbeat.beat(self._store, attempt.job_id, attempt.number, attempt.token, lease_s, started_at)
         except StoreUnavailable as error:
             _log.warning("the database does not answer, training goes on: %s", error)
-            return held
+            return held_before
         if not beat.held:
             self._stop(self._settings.stop_grace_s, "the lease was lost")
         elif beat.stop is Stop.CANCEL:
@@ -135,36 +138,36 @@ class Supervision:
         return beat.held
 
     def _stop(self, grace_s: float, because: str) -> None:
-        """Begin to end the trainer; a more urgent wish than the one before shortens its time."""
+        """Begin to stop the trainer. If that has begun already, a shorter grace period replaces the longer one."""
         if self._stopper is None:
-            self._stopper = _Stopper(self._trainer, grace_s, because)
+            self._stopper = _Stopper(self._trainer.process, grace_s, because)
         else:
-            self._stopper.hurry(grace_s, because)
+            self._stopper.shorten(grace_s, because)
 
     def _interrupt(self, *_: Any) -> None:
         self._interrupted = True
 
-    def _conclude(self, status: int, killed_because: str | None, facts: Facts) -> None:
-        deadline = time.monotonic() + _DATABASE_PATIENCE_S
+    def _conclude(self, end: TrainerEnd) -> None:
+        """Store the outcome. If the database does not answer in time, it stays on disk for the reaper."""
+        deadline = time.monotonic() + _DATABASE_TIMEOUT_S
         while True:
             try:
-                held = HeldAttempt(self._job_id, self._number, self._token, self._folder)
-                finish_attempt(self._store, held, TrainerEnd(status, killed_because, facts))
+                finish_attempt(self._store, self._attempt, end)
                 break
             except StoreUnavailable as error:
                 if time.monotonic() > deadline:
-                    _log.error("the database still does not answer; the outcome is kept on disk")
+                    _log.error("the database still does not answer; the outcome stays on disk")
                     return
                 _log.warning("the database does not answer, the outcome waits: %s", error)
                 time.sleep(2.0)
         wake_workers_now(self._settings)
 
 
-class _Exit:
-    """The trainer's exit, waited for without polling, and without taking its exit status."""
+class _TrainerExit:
+    """Waits for the trainer's exit without polling and without collecting its exit status."""
 
-    def __init__(self, trainer: "subprocess.Popen[bytes]") -> None:
-        self._descriptor = os.pidfd_open(trainer.pid)
+    def __init__(self, pid: int) -> None:
+        self._descriptor = os.pidfd_open(pid)
         self._poll = select.poll()
         self._poll.register(self._descriptor, select.POLLIN)
 
@@ -176,7 +179,7 @@ class _Exit:
 
 
 class _Stopper:
-    """SIGTERM, then, when the grace is over, SIGKILL to the trainer's own group."""
+    """Sends SIGTERM, and SIGKILL to the trainer's process group after the grace period."""
 
     def __init__(self, trainer: "subprocess.Popen[bytes]", grace_s: float, because: str) -> None:
         self._trainer = trainer
@@ -186,20 +189,20 @@ class _Stopper:
         if grace_s:
             trainer.terminate()
 
-    def hurry(self, grace_s: float, because: str) -> None:
+    def shorten(self, grace_s: float, because: str) -> None:
         kill_at = time.monotonic() + grace_s
         if kill_at < self._kill_at:
             self._kill_at, self._because = kill_at, because
 
-    def go_on(self, now: float) -> None:
+    def kill_if_due(self, now: float) -> None:
         if now >= self._kill_at and self.killed_because is None:
             self.killed_because = self._because
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._trainer.pid, signal.SIGKILL)
 
 
-class _Hang:
-    """No event for so long that it cannot be slowness. What is usual is learned from the longest silence so far."""
+class _HangDetector:
+    """A trainer hangs if it reports nothing for 10 times its longest silence so far, and for `least_s` at least."""
 
     def __init__(self, events: Path, least_s: float) -> None:
         self._events = events
@@ -212,7 +215,7 @@ class _Hang:
     def limit_s(self) -> float:
         return max(self._least_s, 10 * self._longest)
 
-    def seems(self, now: float) -> bool:
+    def is_hung(self, now: float) -> bool:
         try:
             size = self._events.stat().st_size
         except OSError:

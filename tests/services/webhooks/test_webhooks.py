@@ -52,8 +52,8 @@ def deliver(desk: Desk) -> int:
     """All that is due; returns how many messages that was."""
     total = 0
     while True:
-        with sending.Office(desk.store, desk.settings) as office:
-            taken = office.send_due()
+        with sending.SendPool(desk.store, desk.settings) as pool:
+            taken = pool.send_due()
         if not taken:
             return total
         total += taken
@@ -220,7 +220,7 @@ def test_one_that_says_nothing_is_broken_off_also_in_the_middle_of_a_handshake(
         connection, _ = server.accept()
         with connection:
             connection.recv(1)  # it has begun to speak, and waits for an answer
-            sender.break_off()
+            sender.abort()
             thread.join(60)
         assert len(ends) == 1
         sender.close()

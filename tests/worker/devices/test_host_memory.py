@@ -1,4 +1,4 @@
-"""What a host can still give, from the files the kernel shows; here they are written by hand."""
+"""Available host memory, read from the kernel's files; the tests write these files themselves."""
 
 import os
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 from worker.devices import Devices, parse_devices
 from worker.devices.host_memory import available_bytes, slot_bytes
 from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
-from worker.devices.processes import family, name_of
+from worker.devices.processes import name_of, with_descendants
 
 MB = 2**20
-UNLIMITED = "9223372036854771712"  # what version 1 shows where nothing was set
+UNLIMITED = "9223372036854771712"  # the value of version 1 without a limit
 
 
 def host(root: Path, available_mb: int, files: dict[str, str]) -> Path:
@@ -22,11 +22,11 @@ def host(root: Path, available_mb: int, files: dict[str, str]) -> Path:
     return root
 
 
-def test_without_control_groups_the_kernels_word_counts(tmp_path: Path) -> None:
+def test_without_control_groups_meminfo_decides(tmp_path: Path) -> None:
     assert available_bytes(host(tmp_path, 9000, {})) == 9000 * MB
 
 
-def test_a_limit_of_the_group_counts_less_what_is_used_of_it(tmp_path: Path) -> None:
+def test_a_groups_limit_minus_its_usage_is_available(tmp_path: Path) -> None:
     group = "sys/fs/cgroup/system.slice/downshift.service"
     files = {
         "proc/self/cgroup": "0::/system.slice/downshift.service\n",
@@ -39,7 +39,7 @@ def test_a_limit_of_the_group_counts_less_what_is_used_of_it(tmp_path: Path) -> 
     assert available_bytes(host(tmp_path, 9000, files)) == 3000 * MB
 
 
-def test_a_limit_further_up_counts_too(tmp_path: Path) -> None:
+def test_a_limit_of_a_parent_group_counts_too(tmp_path: Path) -> None:
     files = {
         "proc/self/cgroup": "0::/team/downshift\n",
         "sys/fs/cgroup/team/downshift/memory.max": "max\n",
@@ -51,7 +51,7 @@ def test_a_limit_further_up_counts_too(tmp_path: Path) -> None:
     assert available_bytes(host(tmp_path, 9000, files)) == 1500 * MB
 
 
-def test_version_1_counts_beside_an_empty_version_2(tmp_path: Path) -> None:
+def test_a_version_1_limit_counts_beside_a_version_2_group_without_one(tmp_path: Path) -> None:
     files = {
         "proc/self/cgroup": "9:cpu,cpuacct:/box\n4:memory:/box\n0::/\n",
         "sys/fs/cgroup/memory/memory.limit_in_bytes": UNLIMITED,
@@ -64,13 +64,13 @@ def test_version_1_counts_beside_an_empty_version_2(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/docker/0123", "/../../docker/0123", "/"])
-def test_in_a_container_its_own_group_is_at_the_mount(tmp_path: Path, path: str) -> None:
+def test_in_a_container_the_group_is_read_at_the_mount(tmp_path: Path, path: str) -> None:
     files = {"proc/self/cgroup": f"0::{path}\n", "sys/fs/cgroup/memory.max": str(600 * MB)}
 
     assert available_bytes(host(tmp_path, 9000, files)) == 600 * MB
 
 
-def test_a_group_beyond_its_limit_leaves_nothing_rather_than_less(tmp_path: Path) -> None:
+def test_a_group_above_its_limit_leaves_0_bytes(tmp_path: Path) -> None:
     files = {
         "proc/self/cgroup": "0::/\n",
         "sys/fs/cgroup/memory.max": str(100 * MB),
@@ -80,7 +80,7 @@ def test_a_group_beyond_its_limit_leaves_nothing_rather_than_less(tmp_path: Path
     assert available_bytes(host(tmp_path, 9000, files)) == 0
 
 
-def test_this_host_can_be_read() -> None:
+def test_available_memory_of_this_host_can_be_read() -> None:
     assert 0 < available_bytes() < 2**50
 
 
@@ -88,7 +88,7 @@ def test_this_host_can_be_read() -> None:
     ("available_mb", "slot_mb"),
     [(10_240, 7168), (10_600, 7168), (10_610, 7424), (0, 512), (1000, 512), (1100, 768)],
 )
-def test_an_automatic_slot_leaves_three_tenths_and_is_never_tiny(available_mb: int, slot_mb: int) -> None:
+def test_an_automatic_slot_leaves_30_percent_and_has_at_least_512_mb(available_mb: int, slot_mb: int) -> None:
     assert slot_bytes(available_mb * MB) == slot_mb * MB
 
 
@@ -97,7 +97,7 @@ class NoDriver(Nvml):
         raise NvmlUnavailable("no driver")
 
 
-def test_an_automatic_slot_keeps_its_size_while_its_free_memory_follows_the_host(tmp_path: Path) -> None:
+def test_an_automatic_slot_keeps_its_size_while_its_free_memory_changes(tmp_path: Path) -> None:
     devices = Devices(parse_devices("auto"), cuda_visible=None, nvml=NoDriver(), root=host(tmp_path, 10_240, {}))
     (empty,) = devices.read()
 
@@ -108,7 +108,7 @@ def test_an_automatic_slot_keeps_its_size_while_its_free_memory_follows_the_host
     assert (in_use.total_bytes, in_use.free_bytes) == (7168 * MB, 3000 * MB)
 
 
-def test_a_slot_whose_memory_others_have_names_them_the_largest_first(tmp_path: Path) -> None:
+def test_a_slot_with_too_little_host_memory_lists_the_largest_processes(tmp_path: Path) -> None:
     pages = MB // os.sysconf("SC_PAGE_SIZE")
     for pid, name, mb in ((5, "blender", 5000), (6, "python3", 900), (7, "sshd", 10)):
         host(tmp_path, 3000, {f"proc/{pid}/comm": f"{name}\n", f"proc/{pid}/statm": f"9 {mb * pages} 1 1 0 1 0\n"})
@@ -120,10 +120,10 @@ def test_a_slot_whose_memory_others_have_names_them_the_largest_first(tmp_path: 
         (5, "blender", 5000 * MB),
         (6, "python3", 900 * MB),
     ]
-    assert small.processes == (), "it has what it was promised"
+    assert small.processes == (), "the host has enough for this slot"
 
 
-def test_after_a_restart_an_automatic_slot_can_be_given_the_size_it_had(tmp_path: Path) -> None:
+def test_after_a_restart_an_automatic_slot_can_get_its_former_size(tmp_path: Path) -> None:
     root = host(tmp_path, 3000, {})
     setting = parse_devices("auto")
 
@@ -132,20 +132,20 @@ def test_after_a_restart_an_automatic_slot_can_be_given_the_size_it_had(tmp_path
     assert (slot.total_bytes, slot.free_bytes) == (7168 * MB, 3000 * MB)
 
 
-def test_a_family_is_its_heads_and_all_who_descend_from_them(tmp_path: Path) -> None:
+def test_descendants_of_processes_are_found_at_any_depth(tmp_path: Path) -> None:
     parents = {1: 0, 10: 1, 11: 10, 12: 11, 20: 1, 21: 20}
     for pid, parent in parents.items():
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (a ) name (7) S {parent} {pid} 0\n")
     (tmp_path / "self").mkdir()
-    (tmp_path / "30").mkdir()  # ended while we looked
+    (tmp_path / "30").mkdir()  # ended during the read
 
-    assert family([10, 99], tmp_path) == {10, 11, 12, 99}
-    assert family([]) == set()
-    assert os.getpid() in family([os.getppid()])
+    assert with_descendants([10, 99], tmp_path) == {10, 11, 12, 99}
+    assert with_descendants([]) == set()
+    assert os.getpid() in with_descendants([os.getppid()])
 
 
-def test_a_process_that_is_not_here_has_no_name(tmp_path: Path) -> None:
+def test_a_process_that_does_not_exist_has_no_name(tmp_path: Path) -> None:
     (tmp_path / "5").mkdir()
     (tmp_path / "5" / "comm").write_text("python3\n")
 

@@ -1,9 +1,9 @@
-"""DOWNSHIFT_DEVICES and CUDA_VISIBLE_DEVICES: what may be written there, and what it means."""
+"""Allowed values of DOWNSHIFT_DEVICES and CUDA_VISIBLE_DEVICES, and what they mean."""
 
 import pytest
 
-from worker.devices import DeviceSetting, DeviceSettingError, parse_devices
 from worker.devices.cuda_visible import visible
+from worker.devices.parse_setting import DeviceSetting, DeviceSettingError, parse_devices
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from worker.devices.cuda_visible import visible
         ("cpu:2048,gpu", DeviceSetting(every_gpu=True, slots_mb=(2048,))),
     ],
 )
-def test_what_may_be_written(text: str, setting: DeviceSetting) -> None:
+def test_an_allowed_setting_is_parsed(text: str, setting: DeviceSetting) -> None:
     assert parse_devices(text) == setting
 
 
@@ -44,12 +44,11 @@ def test_what_may_be_written(text: str, setting: DeviceSetting) -> None:
         ("gpu,gpu", "'gpu'", "second time"),
     ],
 )
-def test_what_is_wrong_is_named_with_what_is_allowed(text: str, part: str, what: str) -> None:
+def test_an_error_names_the_wrong_part_and_what_is_allowed(text: str, part: str, what: str) -> None:
     with pytest.raises(DeviceSettingError) as raised:
         parse_devices(text)
 
     message = str(raised.value)
-    assert raised.value.code == "bad_devices"
     assert message.startswith(f"DOWNSHIFT_DEVICES: {part}: ")
     assert what in message
     assert "gpu:INDEX" in message
@@ -67,15 +66,15 @@ CARDS = {0: "GPU-aa00", 1: "GPU-ab11", 2: "GPU-cc22", 3: None}
         ("-1", set()),
         ("2,0", {0, 2}),
         (" 1 , 3 ", {1, 3}),
-        ("0,9,1", {0}),  # CUDA stops at the first that it does not know
+        ("0,9,1", {0}),  # CUDA stops at the first unknown entry
         ("1,-1,2", {1}),
         ("GPU-cc22", {2}),
         ("gpu-cc", {2}),
-        ("GPU-a", set()),  # could be two
+        ("GPU-a", set()),  # fits two cards
         ("GPU-ab11,GPU-aa00", {0, 1}),
         ("MIG-aa00", set()),
         ("NoDevFiles", set()),
     ],
 )
-def test_what_the_operator_leaves_visible_is_read_as_cuda_reads_it(value: str | None, numbers: set[int]) -> None:
+def test_cuda_visible_devices_is_read_as_cuda_reads_it(value: str | None, numbers: set[int]) -> None:
     assert visible(value, CARDS) == numbers

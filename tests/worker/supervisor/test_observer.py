@@ -1,4 +1,4 @@
-"""What a host sees around a trainer: kills by the kernel, in files written by hand, and company on its GPU."""
+"""What the host observes about a trainer: OOM kills, in files that the tests write, and neighbours on its GPU."""
 
 import os
 import subprocess
@@ -9,10 +9,10 @@ import pytest
 
 from services.domain.contract import AttemptSpec
 from worker import notes
-from worker.devices.neighbours import Company
+from worker.devices.neighbours import NeighbourWatch
 from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
 from worker.devices.oom_kills import OomKills, kills_since
-from worker.supervisor.observer import Witness, facts_left
+from worker.supervisor.observer import Observer, read_saved_facts
 
 MB = 2**20
 TRAINER = 77
@@ -28,10 +28,10 @@ def events(kills: int) -> str:
     return f"low 0\nhigh 3\nmax 9\noom {kills}\noom_kill {kills}\noom_group_kill 0\n"
 
 
-# Kills
+# OOM kills
 
 
-def test_kills_are_counted_in_the_trainers_own_group_from_when_it_was_first_seen(tmp_path: Path) -> None:
+def test_kills_in_the_trainers_own_group_count_from_its_first_poll(tmp_path: Path) -> None:
     group = "sys/fs/cgroup/box/job"
     write(
         tmp_path,
@@ -43,13 +43,13 @@ def test_kills_are_counted_in_the_trainers_own_group_from_when_it_was_first_seen
     )
     kills = OomKills(TRAINER, tmp_path)
     assert kills_since(kills.before) == 0
-    write(tmp_path, {"sys/fs/cgroup/box/memory.events": events(6)})  # somebody else's
+    write(tmp_path, {"sys/fs/cgroup/box/memory.events": events(6)})  # a process of others
     assert kills_since(kills.before) == 0
     write(tmp_path, {f"{group}/memory.events": events(3)})
     assert kills_since(kills.before) == 1
 
 
-def test_version_1_counts_as_well(tmp_path: Path) -> None:
+def test_version_1_control_groups_count_too(tmp_path: Path) -> None:
     control = "sys/fs/cgroup/memory/job/memory.oom_control"
     write(
         tmp_path,
@@ -63,7 +63,7 @@ def test_version_1_counts_as_well(tmp_path: Path) -> None:
     assert kills_since(kills.before) == 2
 
 
-def test_in_a_container_the_group_is_at_the_mount(tmp_path: Path) -> None:
+def test_in_a_container_the_counter_is_at_the_mount(tmp_path: Path) -> None:
     counter = "sys/fs/cgroup/memory.events"
     write(tmp_path, {f"proc/{TRAINER}/cgroup": "0::/docker/0123\n", counter: events(0)})
     kills = OomKills(TRAINER, tmp_path)
@@ -71,14 +71,14 @@ def test_in_a_container_the_group_is_at_the_mount(tmp_path: Path) -> None:
     assert kills_since(kills.before) == 1
 
 
-def test_without_a_group_the_hosts_own_counter_is_read(tmp_path: Path) -> None:
+def test_without_a_group_the_hosts_counter_is_read(tmp_path: Path) -> None:
     write(tmp_path, {f"proc/{TRAINER}/cgroup": "0::/\n", "proc/vmstat": "pgfault 7\noom_kill 4\n"})
     kills = OomKills(TRAINER, tmp_path)
     write(tmp_path, {"proc/vmstat": "pgfault 7\noom_kill 5\n"})
     assert kills_since(kills.before) == 1
 
 
-def test_a_trainer_that_was_moved_is_followed(tmp_path: Path) -> None:
+def test_a_trainer_that_moves_to_another_group_is_followed(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -89,20 +89,20 @@ def test_a_trainer_that_was_moved_is_followed(tmp_path: Path) -> None:
     )
     kills = OomKills(TRAINER, tmp_path)
     write(tmp_path, {f"proc/{TRAINER}/cgroup": "0::/second\n"})
-    kills.look()
+    kills.update()
     write(tmp_path, {"sys/fs/cgroup/second/memory.events": events(8)})
     assert kills_since(kills.before) == 1
 
 
-def test_where_nothing_counts_nothing_is_claimed(tmp_path: Path) -> None:
+def test_without_any_counter_the_number_of_kills_is_unknown(tmp_path: Path) -> None:
     assert kills_since(OomKills(TRAINER, tmp_path).before) is None
 
 
-# Company
+# Neighbours
 
 
 class Driver(Nvml):
-    """Says what it is told to say."""
+    """Returns the GPUs that the test sets; None raises NvmlUnavailable."""
 
     def __init__(self, *gpus: Gpu) -> None:
         super().__init__()
@@ -127,79 +127,79 @@ def card(*processes: tuple[int, int | None], uuid: str = "GPU-a", index: int = 0
     return Gpu(index, uuid=uuid, total_bytes=8000 * MB, free_bytes=free_mb * MB, processes=held)
 
 
-def test_the_trainers_own_memory_is_not_company(neighbour: int) -> None:
+def test_the_memory_of_the_trainer_and_its_children_does_not_count(neighbour: int) -> None:
     driver = Driver(card((os.getpid(), 3000), (neighbour, 2000)))
-    company = Company(0, None, os.getpid(), driver)
-    company.look()
-    assert company.largest() is not None
-    assert company.largest().processes == (), "the neighbour is this process's child here"  # type: ignore[union-attr]
+    watch = NeighbourWatch(0, None, os.getpid(), driver)
+    watch.poll()
+    assert watch.most() is not None
+    assert watch.most().processes == (), "the neighbour is this process's child here"  # type: ignore[union-attr]
 
-    company = Company(0, None, neighbour, driver)
-    company.look()
-    crowd = company.largest()
-    assert crowd is not None
-    assert (crowd.used_bytes, [one.pid for one in crowd.processes]) == (3000 * MB, [os.getpid()])
+    watch = NeighbourWatch(0, None, neighbour, driver)
+    watch.poll()
+    others = watch.most()
+    assert others is not None
+    assert (others.used_bytes, [one.pid for one in others.processes]) == (3000 * MB, [os.getpid()])
 
 
-def test_a_neighbour_that_left_a_moment_ago_is_remembered_and_one_of_long_ago_is_not(neighbour: int) -> None:
+def test_a_neighbour_is_remembered_for_a_minute_after_it_has_ended(neighbour: int) -> None:
     now = 0.0
     driver = Driver(card((os.getpid(), 6000)))
-    company = Company(0, None, neighbour, driver, clock=lambda: now)
-    company.look()
+    watch = NeighbourWatch(0, None, neighbour, driver, clock=lambda: now)
+    watch.poll()
     driver.gpus = [card()]
     now = 30.0
-    company.look()
-    assert company.largest().used_bytes == 6000 * MB  # type: ignore[union-attr]
+    watch.poll()
+    assert watch.most().used_bytes == 6000 * MB  # type: ignore[union-attr]
     now = 61.0
-    company.end()
-    assert company.largest().used_bytes == 0  # type: ignore[union-attr]
+    watch.stop()
+    assert watch.most().used_bytes == 0  # type: ignore[union-attr]
 
 
-def test_a_process_without_a_name_may_be_the_trainer_until_that_has_ended(neighbour: int) -> None:
-    nowhere = 2**22 + 1
-    company = Company(0, None, neighbour, Driver(card((nowhere, 5000))))
-    company.look()
-    assert company.largest().used_bytes == 0  # type: ignore[union-attr]
-    company.end()
-    assert company.largest().used_bytes == 5000 * MB  # type: ignore[union-attr]
+def test_a_process_without_a_name_counts_only_after_the_trainer_has_ended(neighbour: int) -> None:
+    unknown = 2**22 + 1
+    watch = NeighbourWatch(0, None, neighbour, Driver(card((unknown, 5000))))
+    watch.poll()
+    assert watch.most().used_bytes == 0  # type: ignore[union-attr]
+    watch.stop()
+    assert watch.most().used_bytes == 5000 * MB  # type: ignore[union-attr]
 
 
-def test_where_the_driver_does_not_say_who_holds_what_is_not_free_at_the_end_counts(neighbour: int) -> None:
-    company = Company(0, None, neighbour, Driver(card((os.getpid(), None), free_mb=2000)))
-    company.end()
-    assert company.largest().used_bytes == 6000 * MB  # type: ignore[union-attr]
+def test_if_the_driver_reports_no_sizes_all_memory_in_use_at_the_end_counts(neighbour: int) -> None:
+    watch = NeighbourWatch(0, None, neighbour, Driver(card((os.getpid(), None), free_mb=2000)))
+    watch.stop()
+    assert watch.most().used_bytes == 6000 * MB  # type: ignore[union-attr]
 
 
-def test_the_card_is_known_by_its_uuid_where_its_number_may_have_changed(neighbour: int) -> None:
+def test_the_card_is_identified_by_its_uuid_if_there_is_one(neighbour: int) -> None:
     cards = [card((os.getpid(), 10), uuid="GPU-b"), card((os.getpid(), 20), uuid="GPU-a", index=1)]
-    company = Company(0, "GPU-a", neighbour, Driver(*cards))
-    company.look()
-    assert company.largest().used_bytes == 20 * MB  # type: ignore[union-attr]
+    watch = NeighbourWatch(0, "GPU-a", neighbour, Driver(*cards))
+    watch.poll()
+    assert watch.most().used_bytes == 20 * MB  # type: ignore[union-attr]
 
 
-def test_a_driver_that_does_not_answer_tells_nothing(neighbour: int) -> None:
+def test_without_an_answer_of_the_driver_nothing_is_known(neighbour: int) -> None:
     driver = Driver()
-    company = Company(0, None, neighbour, driver)
-    company.look()
+    watch = NeighbourWatch(0, None, neighbour, driver)
+    watch.poll()
     driver.gpus = None
-    company.end()
-    assert company.largest() is None
+    watch.stop()
+    assert watch.most() is None
 
 
-# The reaper's share
+# Saved for the reaper
 
 
-def test_what_the_supervisor_saw_is_left_for_the_reaper(tmp_path: Path) -> None:
+def test_observations_are_saved_for_the_reaper(tmp_path: Path) -> None:
     (tmp_path / "attempt.json").write_text(AttemptSpec(job_dir=str(tmp_path), architecture="x").to_json())
-    witness = Witness(tmp_path, os.getpid())
-    witness.look(0.0)
-    assert facts_left(tmp_path) == witness.last_look()
+    observer = Observer(tmp_path, os.getpid())
+    observer.poll(0.0)
+    assert read_saved_facts(tmp_path) == observer.finish()
     noted = notes.read_facts(tmp_path)
     notes.note_facts(tmp_path, {**noted, "held_by_others": 5, "others": [{"pid": 1, "name": "x", "used_bytes": 5}]})
-    left = facts_left(tmp_path)
-    assert (left.held_by_others, left.others[0]["name"]) == (5, "x")
+    saved = read_saved_facts(tmp_path)
+    assert (saved.held_by_others, saved.others[0]["name"]) == (5, "x")
 
 
 def test_an_attempt_without_notes_has_no_facts(tmp_path: Path) -> None:
-    left = facts_left(tmp_path)
-    assert (left.held_by_others, left.others, left.oom_kills) == (None, (), None)
+    saved = read_saved_facts(tmp_path)
+    assert (saved.held_by_others, saved.others, saved.oom_kills) == (None, (), None)

@@ -1,4 +1,4 @@
-"""Watching a trainer, a part at a time; whole supervisors are in tests/faults."""
+"""Parts of watching a trainer. Tests of whole supervisors are in tests/faults."""
 
 import datetime
 import subprocess
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from services.attempts import ingest
+from services.attempts.finish import HeldAttempt
 from tests.support.desk import Desk
-from worker.supervisor.watch import Supervision
+from worker.supervisor.watch import Supervision, Trainer
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def trainer() -> "Iterator[subprocess.Popen[bytes]]":
     process.wait()
 
 
-def test_reports_that_cannot_be_read_are_logged_once_until_they_can(
+def test_unreadable_reports_are_logged_once_until_they_can_be_read_again(
     desk: Desk,
     trainer: "subprocess.Popen[bytes]",
     monkeypatch: pytest.MonkeyPatch,
@@ -29,20 +30,20 @@ def test_reports_that_cannot_be_read_are_logged_once_until_they_can(
 ) -> None:
     desk.slots(4000)
     claim = desk.claimed()
-    folder, now = desk.folder(claim), datetime.datetime.now(datetime.UTC)
-    watching = Supervision(desk.settings, claim.job_id, claim.attempt, claim.token, folder, trainer, now, [])
+    attempt = HeldAttempt(claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    supervision = Supervision(desk.settings, attempt, Trainer(trainer, datetime.datetime.now(datetime.UTC), []))
 
     def fail(*_: Any) -> int:
         raise ValueError("a row of another version")
 
-    def faults(looks: int) -> int:
-        for _ in range(looks):
-            watching._ingest()
+    def logged_after(polls: int) -> int:
+        for _ in range(polls):
+            supervision._ingest()
         return len([record for record in caplog.records if record.exc_info])
 
     with monkeypatch.context() as patched:
         patched.setattr(ingest, "ingest", fail)
-        assert faults(3) == 1
-    assert faults(1) == 1
+        assert logged_after(3) == 1
+    assert logged_after(1) == 1
     monkeypatch.setattr(ingest, "ingest", fail)
-    assert faults(3) == 2
+    assert logged_after(3) == 2
