@@ -42,7 +42,7 @@ from api.http import cursors  # noqa: E402
 from benchmarks.dispatch import redis  # noqa: E402
 from benchmarks.many_jobs import HOST, LONG, OWNER, RARE, Filled, fill  # noqa: E402
 from launcher import addresses  # noqa: E402
-from launcher.children import bound_to_us  # noqa: E402
+from launcher.children import dying_with_us  # noqa: E402
 from services.clock import utc_now  # noqa: E402
 from services.scheduling import claim as scheduling  # noqa: E402
 from services.settings import Settings  # noqa: E402
@@ -174,7 +174,7 @@ def serving(kind: str, rows: Filled, url: str, home: Path, broker: str) -> Itera
         tomorrow = utc_now() + datetime.timedelta(days=1)  # nobody reports them here
         session.execute(text("UPDATE devices SET seen_at = :at"), {"at": tomorrow})
     process = subprocess.Popen(
-        bound_to_us([sys.executable, "-m", "api"], signal.SIGKILL),
+        dying_with_us([sys.executable, "-m", "api"], signal.SIGKILL),
         env=os.environ | settings.to_environment(),
         cwd=ROOT,
         start_new_session=True,  # Ctrl-C is ours

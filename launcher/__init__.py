@@ -1,1 +1,1 @@
-"""One command for the whole service: the private Redis, the api and the worker as children with one log."""
+"""Start the whole service with one command: the private Redis, the api and the worker, with one common log."""

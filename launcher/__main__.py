@@ -5,7 +5,7 @@ import sys
 
 def main() -> int:
     try:
-        # Here, because it takes a second or more: Ctrl-C may come meanwhile.
+        # Imported inside `try`: it takes a second or more, and Ctrl-C may come meanwhile.
         from launcher import cli
 
         return cli.main()

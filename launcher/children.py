@@ -1,4 +1,4 @@
-"""A child process: in its own session, its life bound to ours, its output as lines."""
+"""Child processes of the launcher: each in its own session, ended by the kernel if the launcher dies."""
 
 import contextlib
 import os
@@ -11,53 +11,53 @@ from pathlib import Path
 
 from launcher.console import LineBuffer
 
-__all__ = ["Child", "Ended", "Program", "bound_to_us"]
+__all__ = ["Child", "Ended", "Program", "dying_with_us"]
 
-_BOUND = Path(__file__).with_name("die_with_parent.py")
+_DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
 
-Tidy = Callable[[str], str | None]  # a line as the log shows it; None leaves it out
+TidyLine = Callable[[str], str | None]  # a line of output to a line of the log; None drops it
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to start. `dies_by` is what the kernel sends it when we are gone without having stopped it."""
+    """A program to start. `dies_by` is the signal that the kernel sends to it if the launcher dies."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    tidy: Tidy = lambda line: line if line.strip() else None
+    tidy: TidyLine = lambda line: line if line.strip() else None
     dies_by: signal.Signals = signal.SIGTERM
     grace_s: float = 10.0  # from SIGTERM to SIGKILL
-    complaint: Callable[[], str | None] = lambda: None  # why it has to be started again though it lives
+    problem: Callable[[], str | None] = lambda: None  # why it must be restarted although it runs
 
 
 @dataclass(frozen=True)
 class Ended:
-    status: int  # as subprocess has it: negative for a signal
+    status: int  # as in subprocess: negative for a signal
 
     def __str__(self) -> str:
         if self.status >= 0:
-            return f"ended with status {self.status}"
-        return f"was ended by {signal.Signals(-self.status).name}"
+            return f"exited with status {self.status}"
+        return f"was killed by {signal.Signals(-self.status).name}"
 
 
-def bound_to_us(command: Sequence[str], dies_by: signal.Signals) -> list[str]:
-    """`command`, ended by the kernel when the thread that starts it is gone."""
-    return [sys.executable, "-I", "-S", str(_BOUND), str(os.getpid()), str(int(dies_by)), *command]
+def dying_with_us(command: Sequence[str], dies_by: signal.Signals) -> list[str]:
+    """`command`, wrapped so that the kernel ends it when the thread that started it ends."""
+    return [sys.executable, "-I", "-S", str(_DIE_WITH_PARENT), str(os.getpid()), str(int(dies_by)), *command]
 
 
 class Child:
-    """One process of a program. The thread that makes it must live as long as it does: the kernel binds it to that.
+    """One process of a program. The kernel ends it when the thread that created it ends, so use the main thread.
 
-    Its session is its own, so that Ctrl-C in a terminal does not reach it, and what it started in its own process
-    group ends with it. What left that group (training) does not.
+    It has its own session, so Ctrl-C in a terminal does not reach it. When it ends, the rest of its process group is
+    killed. Processes that left that group, such as supervisors and trainers, go on.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._lines = LineBuffer()
         self._process = subprocess.Popen(
-            bound_to_us(program.command, program.dies_by),
+            dying_with_us(program.command, program.dies_by),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -73,28 +73,30 @@ class Child:
         return self._process.pid
 
     def read_lines(self) -> list[str] | None:
-        """The whole lines it has printed since; None once it has closed its output. Never waits."""
+        """The complete lines since the last call; None once the output is closed. Never blocks."""
         data = self._read()
         return None if data == b"" else self._tidy(self._lines.feed(data or b""))
 
     def _read(self) -> bytes | None:
-        """b"" at the end, None where there is nothing for now."""
+        """b"" at the end, None if there is nothing to read now."""
         try:
             return os.read(self.output.fileno(), 65536)
         except BlockingIOError:
             return None
 
     def poll(self) -> Ended | None:
-        """How it ended, or None while it lives. Ends its process group before its number can be given away."""
+        """How it ended; None while it runs. Kills its process group while the kernel cannot reuse the number yet."""
         if self._process.returncode is None:
             if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 return None
-            self._signal_group(signal.SIGKILL)
+            self._kill_group()
         return Ended(self._process.wait())
 
     def last_lines(self) -> list[str]:
-        """What is left of its output after its end, an unfinished line included. Closes it: another process that
-        still holds the other end is not waited for."""
+        """The rest of the output after the process ended, including an incomplete line. Closes the output.
+
+        Does not wait for other processes that still have the output open.
+        """
         if self.output.closed:
             return []
         lines: list[str] = []
@@ -105,16 +107,16 @@ class Child:
 
     def terminate(self) -> None:
         if self._process.returncode is None:
-            os.kill(self.pid, signal.SIGTERM)  # not yet waited for, so the number is still its own
+            os.kill(self.pid, signal.SIGTERM)  # not collected yet, so the kernel has not reused the pid
 
     def kill(self) -> None:
-        """The whole group, where it has not been waited for."""
+        """Kill the whole process group, unless the exit status was already collected."""
         if self._process.returncode is None:
-            self._signal_group(signal.SIGKILL)
+            self._kill_group()
 
-    def _signal_group(self, number: signal.Signals) -> None:
+    def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
+            os.killpg(self.pid, signal.SIGKILL)
 
     def _tidy(self, lines: list[str]) -> list[str]:
         tidied = (self.program.tidy(line) for line in lines)

@@ -11,14 +11,14 @@ from services.domain.tfrecord import DatasetError
 from services.settings import Settings, SettingsError
 from services.store.engine import StoreUnavailable
 
-_TOLD = (
+_EXPECTED = (
     DatasetError,
     SettingsError,
     StoreUnavailable,
     demo_home.DemoHomeError,
     home_lock.AlreadyRunning,
     private_redis.RedisError,
-    run.GaveUp,
+    run.StartFailed,
 )
 
 
@@ -30,13 +30,13 @@ def main(arguments: list[str] | None = None) -> int:
             run.run(settings, Console())
             return 0
         return _demo(options.home or settings.home / "demo", settings.trainer, options.keep)
-    except _TOLD as error:
+    except _EXPECTED as error:
         print(error, file=sys.stderr)
         return 1
 
 
 def _demo(home: Path, trainer: str, keep: bool | None) -> int:
-    # Not at the top: httpx takes a while to import, and `run` does not need it.
+    # Imported only here: httpx takes a while to import, and `run` does not need it.
     from launcher.demo.run_demo import demo
     from launcher.demo.service import DemoFailed
 
@@ -49,14 +49,14 @@ def _demo(home: Path, trainer: str, keep: bool | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m launcher", description="Start the whole service.")
+    parser = argparse.ArgumentParser(prog="python -m launcher", description="Start the whole service, or a demo of it.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("run", help="start the service and stay; settings are read from DOWNSHIFT_… variables")
-    demo = commands.add_parser("demo", help="show a job run out of memory, be re-planned and succeed; takes minutes")
+    commands.add_parser("run", help="run the service until Ctrl-C; settings are read from DOWNSHIFT_… variables")
+    demo = commands.add_parser("demo", help="show a job that runs out of memory, is re-planned and succeeds (minutes)")
     demo.add_argument("--home", type=Path, metavar="DIR", help="the demo's data directory (default: demo in HOME)")
     demo.add_argument(
         "--keep",
         action=argparse.BooleanOptionalAction,
-        help="leave the service up afterwards (default: on a terminal)",
+        help="keep the service running afterwards (default: if started in a terminal)",
     )
     return parser

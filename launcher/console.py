@@ -1,4 +1,4 @@
-"""One tidy log of several processes: whole lines only, each after the name of who said it."""
+"""The common log of several processes: complete lines, each prefixed with the name of its process."""
 
 import sys
 from typing import TextIO
@@ -11,7 +11,7 @@ _LONGEST_LINE = 64 * 1024
 
 
 class Console:
-    """Writes lines to a stream that may go away: a closed terminal or pipe must not end the service."""
+    """Writes lines to a stream. A closed terminal or pipe is ignored: it must not stop the service."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
@@ -32,7 +32,7 @@ class Console:
 
 
 class LineBuffer:
-    """Bytes in, whole lines out. A line without an end is cut rather than kept for ever."""
+    """Splits bytes into lines. A line that grows too long is cut, so that it does not fill the memory."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -54,5 +54,5 @@ def _text(line: bytes) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` without the characters that move a cursor or ring a bell: logs quote what users sent."""
+    """`text` with control characters escaped: logs quote user input, which could change the terminal."""
     return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text)

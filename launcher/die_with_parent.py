@@ -1,9 +1,9 @@
-"""Run a command that dies with the process that started this one:
+"""Run a command that the kernel ends when the parent of this process dies:
 
     python die_with_parent.py PARENT-PID SIGNAL COMMAND [ARGUMENT …]
 
-The kernel sends SIGNAL when the parent is gone, even by `kill -9`. Done in a program of its own because between fork
-and exec of a threaded parent no Python is safe. Only the standard library: it is run with `python -I -S`.
+The kernel sends SIGNAL when the parent dies, even by `kill -9`. This is a separate program because Python code between
+fork and exec is not safe if the parent has threads. It uses only the standard library: it runs with `python -I -S`.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ def main() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0:
         sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
-    if os.getppid() != parent:  # it was gone before the kernel was asked
+    if os.getppid() != parent:  # the parent died before prctl
         sys.exit(1)
     try:
         os.execvp(command[0], command)

@@ -1,4 +1,4 @@
-"""One launcher per HOME: the kernel's lock on a file, which no crash can leave behind."""
+"""One launcher per HOME, by a kernel lock on a file. The kernel releases it after a crash."""
 
 import fcntl
 import json
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["AlreadyRunning", "Lock", "hold"]
+__all__ = ["AlreadyRunning", "hold"]
 
 _FILE = "launcher.lock"
 
@@ -17,26 +17,26 @@ class AlreadyRunning(Exception):
         super().__init__(f"Downshift is already running in {home}{_holder(home)}")
 
 
-class Lock:
-    """HOME's lock, held."""
+class HomeLock:
+    """The lock of a HOME, held by this process."""
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self.tell("")
+        self.publish("")
 
-    def tell(self, url: str) -> None:
-        """Let others know by whom it is held, and where that one answers."""
+    def publish(self, url: str) -> None:
+        """Write our pid and URL into the file, for the error message of a second launcher."""
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, json.dumps({"pid": os.getpid(), "url": url}).encode(), 0)
 
 
 @contextmanager
-def hold(home: Path) -> Iterator[Lock]:
-    """Raises AlreadyRunning."""
+def hold(home: Path) -> Iterator[HomeLock]:
+    """Hold the lock of `home` inside the block. Raises AlreadyRunning."""
     file = os.open(home / _FILE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _take(file, home)
-        yield Lock(file)
+        yield HomeLock(file)
     finally:
         os.close(file)
 
@@ -49,7 +49,7 @@ def _take(file: int, home: Path) -> None:
 
 
 def _holder(home: Path) -> str:
-    """Who holds it, for people; nothing in the moment between the lock and the writing."""
+    """The holder's pid and URL in brackets; empty if the holder has not written them yet."""
     try:
         values = json.loads((home / _FILE).read_text())
         return f" (pid {values['pid']}{values['url'] and ', ' + values['url']})"

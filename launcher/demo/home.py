@@ -1,4 +1,4 @@
-"""The demo's own HOME: fresh at every start, and never anybody else's folder."""
+"""The demo's own HOME: emptied at every start, and never a folder that the demo did not create."""
 
 import fcntl
 import os
@@ -9,19 +9,21 @@ from pathlib import Path
 __all__ = ["DemoHomeError", "make_fresh", "wait_until_unused"]
 
 _MARK = ".made-by-downshift-demo"
-_ANOTHER = "name another folder: .venv/bin/python -m launcher demo --home DIR"
+_ANOTHER = "choose another folder: .venv/bin/python -m launcher demo --home DIR"
 
 
 class DemoHomeError(Exception):
-    """The folder cannot be had; the message says why and what to do."""
+    """The folder cannot be used; the message says why and what to do."""
 
 
 def make_fresh(home: Path) -> None:
-    """An empty folder that only its owner can read. Raises DemoHomeError where the one that is there is not the
-    demo's, is in use, or cannot be made."""
+    """Create `home` as an empty folder that only its owner can read. An earlier demo's folder is deleted.
+
+    Raises DemoHomeError if it exists and is not the demo's, is in use, or cannot be created.
+    """
     try:
         if home.exists():
-            _need_ours(home)
+            _check_reusable(home)
             shutil.rmtree(home)
         home.mkdir(mode=0o700, parents=True)
         (home / _MARK).touch()
@@ -29,24 +31,24 @@ def make_fresh(home: Path) -> None:
         raise DemoHomeError(f"{home} cannot be created: {error.strerror}; {_ANOTHER}") from None
 
 
-def _need_ours(home: Path) -> None:
+def _check_reusable(home: Path) -> None:
     if not (home / _MARK).is_file():
         raise DemoHomeError(f"{home} exists and was not made by the demo; {_ANOTHER}")
-    if is_used(home):
+    if _is_used(home):
         raise DemoHomeError(
             f"{home} is in use: another demo, or the training of one that was killed, is running there; "
             f"wait for its end, or {_ANOTHER}"
         )
 
 
-def is_used(home: Path) -> bool:
-    """Whether a process holds one of the kernel's locks in it: launcher, supervisors, trainers."""
+def _is_used(home: Path) -> bool:
+    """Whether a process (launcher, supervisor or trainer) holds a kernel lock in the folder."""
     return any(_is_held(path) for path in (home / "launcher.lock", *home.glob("locks/*.lock")))
 
 
 def wait_until_unused(home: Path, timeout_s: float) -> bool:
     deadline = time.monotonic() + timeout_s
-    while is_used(home):
+    while _is_used(home):
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""One line that says how far it is: rewritten in place on a terminal, now and then in a file."""
+"""A progress line: rewritten in place on a terminal, printed every 10 seconds elsewhere."""
 
 import contextlib
 import shutil
@@ -14,7 +14,7 @@ _EVERY_S = 10.0
 
 
 class Progress:
-    """`show` as often as you like; `say` for what stays."""
+    """`show` replaces the progress line; `say` prints text that stays."""
 
     def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
@@ -34,6 +34,6 @@ class Progress:
         self._write(clear + "".join(f"{plain(line)}\n" for line in text.split("\n")))
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # nobody reads any more: what was begun is still brought to its end
+        with contextlib.suppress(OSError):  # the reader is gone: finish the demo all the same
             self._stream.write(text)
             self._stream.flush()

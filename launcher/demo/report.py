@@ -1,4 +1,4 @@
-"""The demo's words and tables, as text of at most 100 columns. Pure: takes what the API answered."""
+"""The demo's texts and tables, at most 100 columns wide, made from the API's answers."""
 
 import datetime
 import textwrap
@@ -12,11 +12,9 @@ __all__ = [
     "changes",
     "diff_table",
     "duration",
-    "memory",
     "plan",
     "prediction",
     "progress",
-    "table",
     "wrapped",
 ]
 
@@ -36,7 +34,7 @@ def duration(seconds: float) -> str:
 
 
 def plan(values: Json) -> str:
-    """A plan in one phrase."""
+    """A plan on one line."""
     batch, micro = values["batch_size"], values["micro_batch"]
     pieces = "" if micro == batch else f" in micro-batches of {micro}"
     height, width = values["image_size"]
@@ -44,7 +42,7 @@ def plan(values: Json) -> str:
 
 
 def progress(job: Json, attempts: Sequence[Json], elapsed_s: float) -> str:
-    """Where a job is, on one line."""
+    """The state of a job on one line."""
     current = attempts[-1] if attempts else None
     if job["state"] == "running" and current and not current["ended_at"]:
         phase = current["phase"] or "starting"
@@ -69,49 +67,49 @@ def attempts_table(attempts: Iterable[Json]) -> str:
 
 
 def changes(attempts: Sequence[Json], first: str | None = None) -> str:
-    """What was changed before each attempt, and why; before the first one only under a heading of its own."""
-    said = []
+    """What was changed before each attempt, and why. Before the first one only if `first`, its heading, is given."""
+    lines = []
     for attempt in attempts:
         heading = first if attempt is attempts[0] else f"Before attempt {attempt['number']}:"
         if heading is None:
             continue
-        said.append(heading)
+        lines.append(heading)
         for change in attempt["changes"]:
-            said.append(f"  {change['field']} {change['before']} -> {change['after']}: {change['reason']}")
+            lines.append(f"  {change['field']} {change['before']} -> {change['after']}: {change['reason']}")
         if not attempt["changes"]:
-            said.append(f"  {attempt['summary'] or 'nothing changed'}")
-    return "\n".join(wrapped(line) for line in said)
+            lines.append(f"  {attempt['summary'] or 'nothing changed'}")
+    return "\n".join(wrapped(line) for line in lines)
 
 
 def prediction(attempt: Json) -> str:
-    """What was predicted beside what was measured, and how far off it was."""
+    """The predicted and the measured memory, and the error of the prediction."""
     predicted = attempt["predicted"]
     if predicted is None:
         return "nothing was predicted"
-    words = f"predicted {memory(predicted['bytes'])}"
-    words += f" ({memory(predicted['low_bytes'])} to {memory(predicted['high_bytes'])})"
+    text = f"predicted {memory(predicted['bytes'])}"
+    text += f" ({memory(predicted['low_bytes'])} to {memory(predicted['high_bytes'])})"
     measured = max(attempt["measured_peak_bytes"] or 0, attempt["measured_evaluation_peak_bytes"] or 0) or None
-    words += f", measured {memory(measured)}"
+    text += f", measured {memory(measured)}"
     error = attempt["prediction_error"]
     if error is None:
-        return words
-    return f"{words}: {abs(error):.1%} too {'high' if error > 0 else 'low'}"
+        return text
+    return f"{text}: {abs(error):.1%} too {'high' if error > 0 else 'low'}"
 
 
 def diff_table(changes: Iterable[Json]) -> str:
-    """The changes of the pipeline.config that somebody decided; those that merely follow from them are counted."""
-    decided, follow = [], 0
+    """The changes of the pipeline.config that a lever made. Other changes are only counted."""
+    by_lever, others = [], 0
     for change in changes:
         if change["lever"] is None:
-            follow += 1
+            others += 1
         else:
-            decided.append([change["field"], _value(change["before"]), _value(change["after"]), change["lever"]])
-    text = table(["field", "before", "after", "lever"], decided, [48, 16, 16, 12])
-    return text + (f"\n(and {follow} fields that follow from these or from the host)" if follow else "")
+            by_lever.append([change["field"], _value(change["before"]), _value(change["after"]), change["lever"]])
+    text = table(["field", "before", "after", "lever"], by_lever, [48, 16, 16, 12])
+    return text + (f"\n(and {others} fields that follow from these or from the host)" if others else "")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> str:
-    """Columns of these widths, two spaces apart; what is longer is wrapped inside its cell."""
+    """Columns of these widths, two spaces apart. Longer text is wrapped inside its cell."""
     lines = [*_row(header, widths), "  ".join("-" * width for width in widths)]
     for row in rows:
         lines += _row(row, widths)
@@ -129,13 +127,13 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def wrapped(text: str) -> str:
-    """One paragraph; its further lines stand in by two more."""
+    """One paragraph. All lines but the first are indented by two more spaces."""
     indent = " " * (len(text) - len(text.lstrip()))
     return textwrap.fill(text, WIDTH, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
 def _measured(attempt: Json) -> str:
-    """The peak; of an attempt that ran out, what it held when it asked for more."""
+    """The peak. For an attempt that ran out of memory: what it held, plus the request that failed."""
     peak = attempt["measured_peak_bytes"]
     if attempt["diagnosis"] != "too_large" or peak is None:
         return memory(peak)
@@ -145,10 +143,10 @@ def _measured(attempt: Json) -> str:
 
 def _outcome(attempt: Json) -> str:
     diagnosis = attempt["diagnosis"] or attempt["phase"] or "starting"
-    words = _OUTCOMES.get(diagnosis, diagnosis.replace("_", " "))
+    text = _OUTCOMES.get(diagnosis, diagnosis.replace("_", " "))
     if attempt["ended_at"] is None:
-        return words
-    return f"{words} ({duration(_seconds(attempt['started_at'], attempt['ended_at']))})"
+        return text
+    return f"{text} ({duration(_seconds(attempt['started_at'], attempt['ended_at']))})"
 
 
 def _seconds(start: str, end: str) -> float:

@@ -1,7 +1,7 @@
-"""`python -m launcher demo`: a job that is too large for its device, trained to the end without anybody's help; and a
-second one, planned from what the first one measured, that does not run out at all.
+"""`python -m launcher demo`: train a job that is too large for its device to the end without help; then a second one,
+planned from the first one's measurements, that does not run out of memory.
 
-It really trains: EfficientDet-D0 on a CPU slot, which is TensorFlow's GPU allocator with a hard limit.
+The training is real: EfficientDet-D0 on a CPU slot, which is TensorFlow's GPU allocator with a hard limit.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from services import setup
 from services.attempt_paths import job_dir
 from services.settings import Settings
 
-__all__ = ["JOB", "NEXT_JOB", "SLOT_MB", "demo"]
+__all__ = ["SLOT_MB", "demo"]
 
 SLOT_MB = 768
-JOB: dict[str, Any] = {
+_JOB: dict[str, Any] = {
     "name": "demo",
     "dataset": setup.SAMPLE,
     "model": "efficientdet_d0",
@@ -33,8 +33,8 @@ JOB: dict[str, Any] = {
     "train": {"steps": 8, "batch_size": 8},
     "policy": {"plan_ahead": False},  # start exactly as asked, whatever the prediction says
 }
-NEXT_JOB = {**JOB, "name": "demo, planned ahead", "train": {"steps": 4, "batch_size": 8}, "policy": {}}
-_TIMEOUT_S = 480.0  # a job
+_NEXT_JOB = {**_JOB, "name": "demo, planned ahead", "train": {"steps": 4, "batch_size": 8}, "policy": {}}
+_TIMEOUT_S = 480.0  # for each job
 _POLL_S = 0.5
 _CANCEL_S = 60.0
 _FINAL = ("succeeded", "failed", "cancelled")
@@ -42,53 +42,52 @@ _MAP = "DetectionBoxes_Precision/mAP"
 
 
 def demo(home: Path, trainer: str, keep: bool | None) -> None:
-    """Returns when one job has succeeded after at least one re-plan, another of the same model at its first attempt,
-    and everything that was started has ended.
+    """Run the demo. Returns if the first job succeeded after a re-plan and the second at its first attempt.
 
-    `trainer` as in Settings. `keep`: leave the service up until told to stop; None: if somebody is there to tell.
-    Raises DemoFailed, DemoHomeError or SettingsError otherwise, and KeyboardInterrupt: with the job cancelled and
-    everything ended, too.
+    `trainer` as in Settings. `keep`: leave the service running until told to stop; None: only in a terminal.
+    Raises DemoFailed, DemoHomeError, SettingsError or KeyboardInterrupt. In any case the jobs and the service have
+    ended afterwards.
     """
     progress = Progress(sys.stdout)
     started = time.monotonic()
     demo_home.make_fresh(home)
     bind = addresses.free_bind(("127.0.0.1", 0))
     settings = Settings(home=home, devices=f"cpu:{SLOT_MB}", bind=bind, trainer=trainer)
-    with _interrupts():
+    with _signals_as_interrupts():
         try:
             progress.say("A detector that is too large for its device trains to the end without help.")
             progress.say()
             progress.show("starting the service")
             with serving(settings) as api:
                 try:
-                    _submit_and_watch(api, settings, progress, started)
-                    if _is_watched() if keep is None else keep:
-                        _stay(api, progress)
+                    _run_both_jobs(api, settings, progress, started)
+                    if _is_in_terminal() if keep is None else keep:
+                        _keep_running(api, progress)
                 finally:
                     progress.show("stopping the service")
         finally:
-            ended = demo_home.wait_until_unused(home, _CANCEL_S)
-            progress.say("The service is stopped." if ended else f"Something still runs in {home}.")
+            is_stopped = demo_home.wait_until_unused(home, _CANCEL_S)
+            progress.say("The service is stopped." if is_stopped else f"Something still runs in {home}.")
             progress.say(f"To see it all again: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
 
 
-def _submit_and_watch(api: Api, settings: Settings, progress: Progress, started: float) -> None:
+def _run_both_jobs(api: Api, settings: Settings, progress: Progress, started: float) -> None:
     progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
     progress.say(f"log in   at that address in a browser, with the token in {settings.admin_token_file}")
     progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
-    job, attempts = _follow(api, JOB, "as asked (plan_ahead: false)", progress)
-    _show(api, settings, job, attempts, progress)
-    _judge(api, job, attempts)
+    job, attempts = _submit_and_wait(api, _JOB, "as asked (plan_ahead: false)", progress)
+    _show_first(api, settings, job, attempts, progress)
+    _check_first(api, job, attempts)
     progress.say()
     progress.say("The same model again, planned from the first job's measurements.")
-    job, attempts = _follow(api, NEXT_JOB, "planned ahead", progress)
-    _show_planned(job, attempts, progress)
+    job, attempts = _submit_and_wait(api, _NEXT_JOB, "planned ahead", progress)
+    _show_second(job, attempts, progress)
     progress.say(f"It took {report.duration(time.monotonic() - started)}.")
-    _judge_planned(api, job, attempts)
+    _check_second(api, job, attempts)
 
 
-def _follow(api: Api, request: Mapping[str, Any], how: str, progress: Progress) -> tuple[Any, Sequence[Any]]:
-    """Submit the job and watch it to its end; cancelled where that is interrupted."""
+def _submit_and_wait(api: Api, request: Mapping[str, Any], how: str, progress: Progress) -> tuple[Any, Sequence[Any]]:
+    """Submit the job and watch it until it ends. Cancels it if that fails or is interrupted."""
     try:
         job = _submit(api, request)
         progress.say(f"job {job['id']}    {report.plan(job['asked'])}, {how}")
@@ -100,19 +99,19 @@ def _follow(api: Api, request: Mapping[str, Any], how: str, progress: Progress) 
 
 
 def _submit(api: Api, request: Mapping[str, Any]) -> Any:
-    """The job; the same one however often it is called."""
+    """Submit the job. Its name is the idempotency key, so a second call returns the same job."""
     return api.post("/v1/jobs", request, key=request["name"])
 
 
 def _watch(api: Api, job_id: int, progress: Progress) -> tuple[Any, Sequence[Any]]:
-    """The job and its attempts when it has ended; tells of each attempt that ends."""
-    started, told = time.monotonic(), 0
+    """The job and its attempts, once it has ended. Prints each attempt that ends."""
+    started, printed = time.monotonic(), 0
     while True:
-        job = api.get(f"/v1/jobs/{job_id}")  # before its attempts: of a job that has ended they are complete
+        job = api.get(f"/v1/jobs/{job_id}")  # before its attempts: if the job has ended, they are complete
         attempts = _items(api.get(f"/v1/jobs/{job_id}/attempts"))
-        for attempt in attempts[told:]:
+        for attempt in attempts[printed:]:
             if attempt["ended_at"]:
-                told += 1
+                printed += 1
                 progress.say(report.wrapped(f"attempt {attempt['number']} ended: {attempt['message']}"))
                 progress.say(report.wrapped(f"  what follows: {attempt['followed_by']}"))
         if job["state"] in _FINAL:
@@ -123,7 +122,7 @@ def _watch(api: Api, job_id: int, progress: Progress) -> tuple[Any, Sequence[Any
         time.sleep(_POLL_S)
 
 
-def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+def _show_first(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progress: Progress) -> None:
     progress.say()
     progress.say(report.attempts_table(attempts))
     progress.say()
@@ -145,7 +144,7 @@ def _show(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progr
         progress.say(f"exported model: {job_dir(settings, job['id']) / evidence['export']}")
 
 
-def _show_planned(job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+def _show_second(job: Any, attempts: Sequence[Any], progress: Progress) -> None:
     progress.say()
     progress.say(report.attempts_table(attempts))
     progress.say()
@@ -156,50 +155,50 @@ def _show_planned(job: Any, attempts: Sequence[Any], progress: Progress) -> None
     progress.say(f"Job {job['id']} {job['state']}" + (f": {job['reason']}" if job["reason"] else "."))
 
 
-def _judge(api: Api, job: Any, attempts: Sequence[Any]) -> None:
+def _check_first(api: Api, job: Any, attempts: Sequence[Any]) -> None:
     """Raises DemoFailed unless the job succeeded after running out of memory and being re-planned."""
-    _need_success(api, job)
+    _check_success(api, job)
     replanned = [attempt for attempt in attempts[1:] if attempt["changes"]]
     if attempts[0]["diagnosis"] != "too_large" or not replanned:
-        raise DemoFailed("the job never ran out of memory, so there was nothing to show")
+        raise DemoFailed("the job did not run out of memory, so there was nothing to show")
 
 
-def _judge_planned(api: Api, job: Any, attempts: Sequence[Any]) -> None:
-    """Raises DemoFailed unless the job was made to fit before it started, and did."""
-    _need_success(api, job)
+def _check_second(api: Api, job: Any, attempts: Sequence[Any]) -> None:
+    """Raises DemoFailed unless the job was made smaller before its first attempt, and that succeeded."""
+    _check_success(api, job)
     if len(attempts) != 1 or not attempts[0]["changes"]:
         raise DemoFailed(f"the second job took {len(attempts)} attempts instead of 1")
 
 
-def _need_success(api: Api, job: Any) -> None:
+def _check_success(api: Api, job: Any) -> None:
     if job["state"] != "succeeded":
         log = api.text(f"/v1/jobs/{job['id']}/logs?tail=20")
         raise DemoFailed(f"the job has {job['state']}: {job['reason']}\nthe end of its log:\n{log}")
 
 
 def _cancel(api: Api, request: Mapping[str, Any], progress: Progress) -> None:
-    """So that no training is left behind. A second interrupt leaves it at that."""
+    """Cancel the job, so that no training goes on after the demo. A second interrupt ends the wait."""
     progress.show("cancelling the job")
     deadline = time.monotonic() + _CANCEL_S
-    with contextlib.suppress(DemoFailed):  # there is a better reason to be told
-        job_id = _submit(api, request)["id"]  # the interrupt may have come before its number did
+    with contextlib.suppress(DemoFailed):  # the caller raises the first error
+        job_id = _submit(api, request)["id"]  # the interrupt may have come before the answer
         api.post(f"/v1/jobs/{job_id}/cancel")
         while api.get(f"/v1/jobs/{job_id}")["state"] not in _FINAL and time.monotonic() < deadline:
             time.sleep(_POLL_S)
 
 
-def _is_watched() -> bool:
+def _is_in_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _stay(api: Api, progress: Progress) -> None:
+def _keep_running(api: Api, progress: Progress) -> None:
     progress.say()
     if sys.stdin.isatty():
-        # Not Ctrl-C: make would take it for a failure.
+        # Not Ctrl-C: make would report a failure.
         progress.say(f"The service stays up at {api.url} until you press Enter.")
         sys.stdin.readline()
         return
-    progress.say(f"The service stays up at {api.url} until it is told to stop.")
+    progress.say(f"The service stays up at {api.url} until it gets a signal to stop.")
     with contextlib.suppress(KeyboardInterrupt):
         signal.pause()
 
@@ -210,8 +209,8 @@ def _items(answer: Any) -> Sequence[Any]:
 
 
 @contextlib.contextmanager
-def _interrupts() -> Iterator[None]:
-    """A terminal that closes and a polite kill end the demo as Ctrl-C does: in order."""
+def _signals_as_interrupts() -> Iterator[None]:
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that they too stop everything in order."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
     former = {number: signal.signal(number, _interrupt) for number in numbers}
     try:

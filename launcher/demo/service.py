@@ -1,4 +1,4 @@
-"""The service for the demo: `python -m launcher run` as a child, and the few requests that the demo makes of it."""
+"""The service that the demo uses: `python -m launcher run` as a child process, and requests to its api."""
 
 import os
 import signal
@@ -13,33 +13,33 @@ from typing import Any
 import httpx
 
 from launcher import addresses
-from launcher.children import bound_to_us
+from launcher.children import dying_with_us
 from services.settings import Settings
 
 __all__ = ["LOG_FILE", "Api", "DemoFailed", "serving"]
 
 LOG_FILE = "service.log"
 _READY_S = 120.0
-_STOP_S = 60.0  # the launcher itself kills what does not end within 30 s
-_PATIENCE_S = 20.0  # with an api that is being started again
+_STOP_S = 60.0  # the launcher itself kills its children after 30 s
+_RETRY_S = 20.0  # the api may be restarting
 
 
 class DemoFailed(Exception):
-    """The demo did not come to its end; the message says why."""
+    """The demo failed; the message says why."""
 
 
 @contextmanager
 def serving(settings: Settings) -> Iterator["Api"]:
-    """The service, ready, until the end of the block. Its log is in HOME. Raises DemoFailed where it does not start."""
+    """Run the service inside the block. Its log is in HOME. Raises DemoFailed if it does not start."""
     log = settings.home / LOG_FILE
     with log.open("wb") as output:
         process = subprocess.Popen(
-            bound_to_us([sys.executable, "-m", "launcher", "run"], signal.SIGTERM),
+            dying_with_us([sys.executable, "-m", "launcher", "run"], signal.SIGTERM),
             env=os.environ | settings.to_environment(),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            start_new_session=True,  # Ctrl-C is ours to see first: the job has to be cancelled while there is a service
+            start_new_session=True,  # Ctrl-C must not reach it: the demo cancels the job first
         )
     try:
         _wait_until_ready(process, settings, log)
@@ -77,7 +77,7 @@ def _tail(log: Path, lines: int = 15) -> str:
 
 
 class Api:
-    """Requests that outlast a restart of the api. Raises DemoFailed with what it answered."""
+    """Sends requests, and repeats them while the api is restarting. Raises DemoFailed for an error answer."""
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
@@ -87,20 +87,17 @@ class Api:
         return str(self._client.base_url).rstrip("/")
 
     def get(self, path: str) -> Any:
-        return self._ask("GET", path).json()
+        return self.request("GET", path).json()
 
     def text(self, path: str) -> str:
-        return self._ask("GET", path).text
-
-    def content(self, path: str) -> bytes:
-        return self._ask("GET", path).content
+        return self.request("GET", path).text
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, key: str | None = None) -> Any:
-        """With a key, safe to be sent twice."""
-        return self._ask("POST", path, json=body, headers={"Idempotency-Key": key} if key else {}).json()
+        """`key` is the Idempotency-Key: with it, a repeated request does nothing twice."""
+        return self.request("POST", path, json=body, headers={"Idempotency-Key": key} if key else {}).json()
 
-    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        deadline = time.monotonic() + _PATIENCE_S
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        deadline = time.monotonic() + _RETRY_S
         while True:
             try:
                 answer = self._client.request(method, path, **options)

@@ -150,7 +150,7 @@ def test_a_worker_that_is_killed_is_started_again_and_works(newcomer: Newcomer) 
     with service.client() as client:
         until("a device", lambda: client.get("/v1/devices").json()["items"])
         os.kill(service.child("-m worker"), signal.SIGKILL)
-        until("the log line", lambda: "worker was ended by SIGKILL; starting it again in 1 s" in service.said)
+        until("the log line", lambda: "worker was killed by SIGKILL; starting it again in 1 s" in service.said)
 
         found = until_state(client, submit(client), "succeeded", "failed")
 

@@ -106,7 +106,7 @@ def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any
     assert "train_config" in api.text(f"{job}/attempts/{last['number']}/config")
     metrics = api.get(f"{job}/metrics?names=Loss/total_loss&names=DetectionBoxes_Precision/mAP")
     assert {series["name"] for series in metrics["series"]} == {"Loss/total_loss", "DetectionBoxes_Precision/mAP"}
-    with tarfile.open(fileobj=io.BytesIO(api.content(f"{job}/artifacts/export.tar.gz"))) as archive:
+    with tarfile.open(fileobj=io.BytesIO(api.request("GET", f"{job}/artifacts/export.tar.gz").content)) as archive:
         model = f"job-{job_id}/export"
         assert {f"{model}/saved_model/saved_model.pb", f"{model}/label_map.pbtxt"} <= set(archive.getnames())
         config = archive.extractfile(f"{model}/pipeline.config")

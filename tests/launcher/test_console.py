@@ -1,4 +1,4 @@
-"""One log for several processes."""
+"""The common log of several processes."""
 
 import io
 
@@ -17,7 +17,7 @@ class Closed(io.StringIO):
         raise BrokenPipeError
 
 
-def test_names_are_in_a_column_of_their_own() -> None:
+def test_names_form_a_column() -> None:
     stream = io.StringIO()
     console = Console(stream)
 
@@ -27,7 +27,7 @@ def test_names_are_in_a_column_of_their_own() -> None:
     assert stream.getvalue() == "api       | listening\ndownshift | stopping\n"
 
 
-def test_each_line_of_a_text_has_its_name() -> None:
+def test_every_line_of_a_text_gets_the_name() -> None:
     stream = io.StringIO()
     Console(stream).say("Traceback:\n\n  line 1", "worker")
 
@@ -41,7 +41,7 @@ def test_only_a_terminal_gets_colours() -> None:
     assert terminal.getvalue() == "\x1b[36mapi       |\x1b[0m listening\n"
 
 
-def test_a_log_that_nobody_reads_any_more_is_no_error() -> None:
+def test_a_closed_log_is_no_error() -> None:
     Console(Closed()).say("listening")
 
 
@@ -57,13 +57,13 @@ def test_a_log_that_nobody_reads_any_more_is_no_error() -> None:
         ([b"unfinished"], []),
     ],
 )
-def test_bytes_become_whole_lines(parts: list[bytes], lines: list[str]) -> None:
+def test_bytes_are_split_into_complete_lines(parts: list[bytes], lines: list[str]) -> None:
     buffer = LineBuffer()
 
     assert [line for part in parts for line in buffer.feed(part)] == lines
 
 
-def test_the_rest_is_kept_for_the_end() -> None:
+def test_the_incomplete_last_line_is_returned_at_the_end() -> None:
     buffer = LineBuffer()
     buffer.feed(b"one\ntw")
 
@@ -71,11 +71,11 @@ def test_the_rest_is_kept_for_the_end() -> None:
     assert buffer.flush() == []
 
 
-def test_a_line_without_an_end_is_not_kept_for_ever() -> None:
+def test_a_line_that_grows_too_long_is_cut() -> None:
     buffer = LineBuffer()
 
     assert buffer.feed(b"x" * 100_000) == ["x" * 100_000]
 
 
-def test_what_users_sent_cannot_drive_the_terminal() -> None:
+def test_control_characters_of_user_input_are_escaped() -> None:
     assert plain("name\x1b[2J\a\ttab ü") == "name\\x1b[2J\\x07\ttab ü"

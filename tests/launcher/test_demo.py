@@ -1,4 +1,4 @@
-"""The demo's parts that need no training: its words, its progress line, its own folder."""
+"""Parts of the demo that need no training: its texts, its progress line, its folder."""
 
 import fcntl
 import io
@@ -49,12 +49,12 @@ CHANGE = {
     "field": "micro_batch",
     "before": "8",
     "after": "2",
-    "reason": "batch 8 is kept and computed in pieces of 2: " + "what was asked for needs more than there is " * 3,
+    "reason": "batch 8 is kept and computed in pieces of 2: " + "the requested size needs more than the limit " * 3,
 }
 REPLANNED = attempt(2, plan=PLAN | {"micro_batch": 2}, changes=[CHANGE], summary="smaller micro-batches")
 
 
-def test_an_attempt_that_ran_out_shows_what_it_held_and_what_it_asked_for() -> None:
+def test_an_attempt_that_ran_out_of_memory_shows_what_it_held_and_requested() -> None:
     lines = report.attempts_table([RAN_OUT, REPLANNED]).splitlines()
 
     assert lines[2].split("  ")[0] == "1"
@@ -72,20 +72,20 @@ def test_the_table_shows_plans_durations_and_stays_within_its_columns() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_every_change_is_told_with_its_reason_within_100_columns() -> None:
+def test_every_change_is_shown_with_its_reason_within_100_columns() -> None:
     text = report.changes([RAN_OUT, REPLANNED])
 
     assert text.startswith("Before attempt 2:\n  micro_batch 8 -> 2: batch 8 is kept")
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_an_attempt_that_changed_nothing_says_why_it_was_made() -> None:
+def test_an_attempt_without_changes_says_why_it_was_started() -> None:
     again = attempt(2, summary="the same plan again, from the start")
 
     assert report.changes([RAN_OUT, again]) == "Before attempt 2:\n  the same plan again, from the start"
 
 
-def test_a_first_attempt_that_was_planned_ahead_tells_its_changes_under_its_own_heading() -> None:
+def test_changes_before_the_first_attempt_have_their_own_heading() -> None:
     planned = attempt(1, changes=[CHANGE])
 
     assert report.changes([planned]) == ""
@@ -93,7 +93,7 @@ def test_a_first_attempt_that_was_planned_ahead_tells_its_changes_under_its_own_
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "text"),
     [
         ({}, "predicted 1700 MB (1600 MB to 1800 MB), measured 690 MB"),
         ({"prediction_error": -0.038}, "measured 690 MB: 3.8% too low"),
@@ -101,11 +101,11 @@ def test_a_first_attempt_that_was_planned_ahead_tells_its_changes_under_its_own_
         ({"predicted": None}, "nothing was predicted"),
     ],
 )
-def test_a_prediction_stands_beside_what_was_measured(values: dict[str, Any], said: str) -> None:
-    assert report.prediction(attempt(1, **values)).endswith(said)
+def test_a_prediction_is_shown_with_the_measurement(values: dict[str, Any], text: str) -> None:
+    assert report.prediction(attempt(1, **values)).endswith(text)
 
 
-def test_the_diff_shows_what_was_decided_and_counts_what_follows() -> None:
+def test_the_diff_shows_changes_by_levers_and_counts_the_others() -> None:
     follows = {"lever": None, "field": "train_input_reader.shuffle_buffer_size", "before": "9", "after": None}
 
     text = report.diff_table([CHANGE, follows])
@@ -124,7 +124,7 @@ def test_the_diff_shows_what_was_decided_and_counts_what_follows() -> None:
         ("queued", [RAN_OUT], "queued, 62 s"),
     ],
 )
-def test_the_progress_line_says_where_the_job_is(state: str, attempts: list[Any], line: str) -> None:
+def test_the_progress_line_shows_the_state_of_the_job(state: str, attempts: list[Any], line: str) -> None:
     job = {"state": state, "progress": {"step": 4, "steps": 10}}
 
     assert report.progress(job, attempts, 62.4) == line
@@ -135,7 +135,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_on_a_terminal_the_line_is_rewritten_and_what_stays_takes_its_place() -> None:
+def test_on_a_terminal_the_progress_line_is_rewritten_in_place() -> None:
     stream = Terminal()
     progress = Progress(stream)
 
@@ -146,7 +146,7 @@ def test_on_a_terminal_the_line_is_rewritten_and_what_stays_takes_its_place() ->
     assert stream.getvalue() == "\rstep 1\x1b[K\rstep 2\x1b[K\r\x1b[Kdone\n"
 
 
-def test_in_a_file_there_is_a_line_every_10_s() -> None:
+def test_in_a_file_progress_is_printed_every_10_s() -> None:
     stream, clock = io.StringIO(), [0.0]
     progress = Progress(stream, clock=lambda: clock[0])
 
@@ -157,7 +157,7 @@ def test_in_a_file_there_is_a_line_every_10_s() -> None:
     assert stream.getvalue() == "0 s\n10 s\n20 s\n"
 
 
-def test_the_demo_has_a_folder_of_its_own_that_is_fresh_each_time(tmp_path: Path) -> None:
+def test_the_demos_folder_is_emptied_at_every_start(tmp_path: Path) -> None:
     home = tmp_path / "var" / "demo"
     demo_home.make_fresh(home)
     (home / "downshift.db").write_text("of the last demo")
@@ -177,7 +177,7 @@ def test_a_folder_that_the_demo_did_not_make_is_left_alone(tmp_path: Path) -> No
     assert (tmp_path / "thesis.tex").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_said_with_its_reason(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_that_cannot_be_created_says_why(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(demo_home.DemoHomeError, match=r"cannot be created: Not a directory; .*--home"):
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_made_is_said_with_its_reason(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["launcher.lock", "locks/job-1.lock"])
-def test_a_demo_that_still_runs_is_not_pulled_from_under_its_feet(tmp_path: Path, name: str) -> None:
+def test_the_folder_of_a_demo_that_still_runs_is_not_deleted(tmp_path: Path, name: str) -> None:
     home = tmp_path / "demo"
     demo_home.make_fresh(home)
     lock = home / name

@@ -1,4 +1,4 @@
-"""The process manager, with small real processes: its log, restarts, the order of its end, and what survives it."""
+"""The process manager with small real processes: its log, restarts, the order of stopping, and what survives it."""
 
 import io
 import os
@@ -41,15 +41,15 @@ def manager(log: Log) -> Iterator[Manager]:
         yield manager
 
 
-def turn_until(manager: Manager, happened: Callable[[], bool], timeout_s: float = 20.0) -> None:
+def poll_until(manager: Manager, happened: Callable[[], bool], timeout_s: float = 20.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not happened():
         assert time.monotonic() < deadline, "did not happen"
-        manager.turn(0.05)
+        manager.poll(0.05)
 
 
 def is_alive(pid: int) -> bool:
-    """Also False for a zombie: it runs nothing any more."""
+    """False for a zombie too: it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -63,66 +63,66 @@ def wait_until(happened: Callable[[], bool], timeout_s: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def test_every_line_is_shown_whole_after_the_name_of_its_program(manager: Manager, log: Log) -> None:
+def test_every_line_is_logged_complete_after_the_name_of_its_program(manager: Manager, log: Log) -> None:
     manager.start(python("api", "print('one\\n  two'); import os; os.write(2, b'half '); os.write(2, b'done')"))
 
-    turn_until(manager, lambda: manager.deaths("api") > 0)
+    poll_until(manager, lambda: manager.deaths("api") > 0)
 
     assert log.lines[:3] == ["api       | one", "api       |   two", "api       | half done"]
 
 
-def test_an_unfinished_line_waits_for_its_end(manager: Manager, log: Log) -> None:
+def test_an_incomplete_line_is_logged_once_it_is_complete(manager: Manager, log: Log) -> None:
     manager.start(python("api", f"print('half', end='', flush=True); {STAYS}"))
     manager.start(python("worker", STAYS))
 
-    turn_until(manager, lambda: "worker    | up" in log.lines and "api       | halfup" in log.lines)
+    poll_until(manager, lambda: "worker    | up" in log.lines and "api       | halfup" in log.lines)
 
 
-def test_who_dies_is_started_again_with_a_growing_wait(log: Log) -> None:
+def test_a_program_that_dies_is_restarted_after_a_growing_wait(log: Log) -> None:
     clock = [0.0]
     with Manager(Console(log), clock=lambda: clock[0]) as manager:
         manager.start(python("worker", "import sys; sys.exit(3)"))
         for deaths in (1, 2, 3):
-            turn_until(manager, lambda n=deaths: manager.deaths("worker") == n)  # type: ignore[misc]
+            poll_until(manager, lambda n=deaths: manager.deaths("worker") == n)  # type: ignore[misc]
             clock[0] += 2.0 ** (deaths - 1)
 
-    ends = [line for line in log.lines if "ended" in line]
-    assert ends == [f"downshift | worker ended with status 3; starting it again in {wait} s" for wait in (1, 2, 4)]
+    ends = [line for line in log.lines if "exited" in line]
+    assert ends == [f"downshift | worker exited with status 3; starting it again in {wait} s" for wait in (1, 2, 4)]
 
 
-def test_who_lived_long_is_started_again_as_if_for_the_first_time(log: Log) -> None:
+def test_after_a_long_life_the_wait_before_a_restart_is_short_again(log: Log) -> None:
     clock = [0.0]
     with Manager(Console(log), clock=lambda: clock[0]) as manager:
         manager.start(python("worker", "import os, signal; print(os.getpid()); signal.pause()"))
         for start, lived_s in ((1, 1.0), (2, 1.0), (3, 100.0)):
-            turn_until(manager, lambda n=start: log.getvalue().count("worker    |") == n)  # type: ignore[misc]
+            poll_until(manager, lambda n=start: log.getvalue().count("worker    |") == n)  # type: ignore[misc]
             clock[0] += lived_s
             os.kill(int([line for line in log.lines if line.startswith("worker")][-1].split()[2]), signal.SIGKILL)
-            turn_until(manager, lambda n=start: log.getvalue().count("starting it again") == n)  # type: ignore[misc]
+            poll_until(manager, lambda n=start: log.getvalue().count("starting it again") == n)  # type: ignore[misc]
             clock[0] += 10.0
 
     waits = [line.rpartition(" in ")[2] for line in log.lines if "starting it again" in line]
     assert waits == ["1 s", "2 s", "1 s"]
 
 
-def test_an_end_by_a_signal_is_called_by_its_name(manager: Manager, log: Log) -> None:
+def test_the_log_names_the_signal_that_killed_a_program(manager: Manager, log: Log) -> None:
     manager.start(python("redis", "import os; os.kill(os.getpid(), 9)"))
 
-    turn_until(manager, lambda: manager.deaths("redis") == 1)
+    poll_until(manager, lambda: manager.deaths("redis") == 1)
 
-    assert "downshift | redis was ended by SIGKILL; starting it again in 1 s" in log.lines
+    assert "downshift | redis was killed by SIGKILL; starting it again in 1 s" in log.lines
 
 
-def test_a_program_that_does_not_exist_is_told_in_the_log(manager: Manager, log: Log) -> None:
+def test_the_log_names_a_program_that_does_not_exist(manager: Manager, log: Log) -> None:
     manager.start(Program("redis", ["/nowhere/redis-server"]))
 
-    turn_until(manager, lambda: manager.deaths("redis") == 1)
+    poll_until(manager, lambda: manager.deaths("redis") == 1)
 
     assert log.lines[0] == "redis     | /nowhere/redis-server: No such file or directory"
 
 
-def test_the_last_one_started_is_stopped_first(log: Log) -> None:
-    says_so = """
+def test_programs_are_stopped_in_reverse_order(log: Log) -> None:
+    code = """
         import signal, sys
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(print("bye")))
         print("up")
@@ -130,30 +130,30 @@ def test_the_last_one_started_is_stopped_first(log: Log) -> None:
     """
     with Manager(Console(log)) as manager:
         for name in ("redis", "worker", "api"):
-            manager.start(python(name, says_so))
-        turn_until(manager, lambda: log.getvalue().count("up") == 3)
+            manager.start(python(name, code))
+        poll_until(manager, lambda: log.getvalue().count("up") == 3)
 
     assert [line.split()[0] for line in log.lines if "bye" in line] == ["api", "worker", "redis"]
 
 
-def test_who_ignores_the_request_to_stop_is_killed_after_its_grace(log: Log) -> None:
-    deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{STAYS}"
+def test_a_program_that_ignores_sigterm_is_killed_after_its_grace_period(log: Log) -> None:
+    ignores_sigterm = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{STAYS}"
     with Manager(Console(log)) as manager:
-        manager.start(python("api", deaf, grace_s=0.2))
-        turn_until(manager, lambda: "api       | up" in log.lines)
+        manager.start(python("api", ignores_sigterm, grace_s=0.2))
+        poll_until(manager, lambda: "api       | up" in log.lines)
 
     assert log.lines[-1] == "downshift | api does not stop: killing it"
 
 
-def test_a_signal_asks_to_stop_and_a_second_one_does_not_wait(log: Log) -> None:
-    deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{STAYS}"
+def test_a_signal_requests_a_stop_and_a_second_one_kills_at_once(log: Log) -> None:
+    ignores_sigterm = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{STAYS}"
     with Manager(Console(log)) as manager:
-        manager.start(python("api", deaf, grace_s=60))
-        turn_until(manager, lambda: "api       | up" in log.lines)
-        assert not manager.stop_asked
+        manager.start(python("api", ignores_sigterm, grace_s=60))
+        poll_until(manager, lambda: "api       | up" in log.lines)
+        assert not manager.stop_requested
 
         os.kill(os.getpid(), signal.SIGINT)
-        turn_until(manager, lambda: manager.stop_asked)
+        poll_until(manager, lambda: manager.stop_requested)
         os.kill(os.getpid(), signal.SIGINT)
         started = time.monotonic()
 
@@ -161,24 +161,22 @@ def test_a_signal_asks_to_stop_and_a_second_one_does_not_wait(log: Log) -> None:
     assert log.lines[-1] == "downshift | api does not stop: killing it"
 
 
-def test_a_terminal_that_closes_asks_to_stop_unless_nohup_was_asked_for(log: Log) -> None:
+def test_a_closed_terminal_requests_a_stop_unless_nohup_is_used(log: Log) -> None:
     former = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may have been started with nohup
     try:
         with Manager(Console(log)) as manager:
             os.kill(os.getpid(), signal.SIGHUP)
-            turn_until(manager, lambda: manager.stop_asked)
+            poll_until(manager, lambda: manager.stop_requested)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         with Manager(Console(log)) as manager:
             os.kill(os.getpid(), signal.SIGHUP)
-            manager.turn(0.2)
-            assert not manager.stop_asked
+            manager.poll(0.2)
+            assert not manager.stop_requested
     finally:
         signal.signal(signal.SIGHUP, former)
 
 
-def test_what_a_program_left_in_its_group_ends_with_it_and_what_left_the_group_goes_on(
-    manager: Manager, log: Log
-) -> None:
+def test_when_a_program_ends_its_process_group_is_killed_and_other_groups_go_on(manager: Manager, log: Log) -> None:
     manager.start(
         python(
             "worker",
@@ -191,7 +189,7 @@ def test_what_a_program_left_in_its_group_ends_with_it_and_what_left_the_group_g
             """,
         )
     )
-    turn_until(manager, lambda: manager.deaths("worker") == 1)
+    poll_until(manager, lambda: manager.deaths("worker") == 1)
     pool, training = map(int, log.lines[0].split()[2:])
 
     try:
@@ -201,7 +199,7 @@ def test_what_a_program_left_in_its_group_ends_with_it_and_what_left_the_group_g
         os.kill(training, signal.SIGKILL)
 
 
-def test_programs_die_with_a_manager_that_is_killed_and_training_goes_on(tmp_path: Path) -> None:
+def test_when_the_manager_is_killed_its_programs_die_and_training_goes_on(tmp_path: Path) -> None:
     code = textwrap.dedent(
         """
         import sys
@@ -219,7 +217,7 @@ def test_programs_die_with_a_manager_that_is_killed_and_training_goes_on(tmp_pat
         with Manager(Console()) as manager:
             manager.start(Program("worker", [sys.executable, "-c", child]))
             while True:
-                manager.turn(1)
+                manager.poll(1)
         """
     )
     launcher = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -236,15 +234,17 @@ def test_programs_die_with_a_manager_that_is_killed_and_training_goes_on(tmp_pat
         os.kill(training, signal.SIGKILL)
 
 
-def test_a_child_whose_parent_is_gone_already_does_not_start() -> None:
-    bound = ROOT / "launcher" / "die_with_parent.py"
-    nobody = "999999999"
-    ended = subprocess.run([sys.executable, "-I", "-S", bound, nobody, "15", "echo", "started"], capture_output=True)
+def test_a_child_whose_parent_has_already_died_does_not_start() -> None:
+    program = ROOT / "launcher" / "die_with_parent.py"
+    unused_pid = "999999999"
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", program, unused_pid, "15", "echo", "started"], capture_output=True
+    )
 
     assert (ended.returncode, ended.stdout) == (1, b"")
 
 
-def test_a_child_gets_the_environment_it_was_given() -> None:
+def test_a_child_gets_the_environment_of_its_program() -> None:
     child = Child(python("api", "import os; print(os.environ['DOWNSHIFT_HOME'])", environment={"DOWNSHIFT_HOME": "/x"}))
     wait_until(lambda: child.poll() is not None)
 

@@ -1,4 +1,4 @@
-"""What the launcher stands on: HOME's lock, the port, the private Redis."""
+"""Parts of the launcher: HOME's lock, the port, the private Redis."""
 
 import io
 import os
@@ -22,16 +22,16 @@ from launcher.manager import Manager
 from services.settings import Settings, SettingsError
 
 
-def test_a_second_start_in_the_same_home_is_refused_and_told_who_is_there(tmp_path: Path) -> None:
+def test_a_second_start_in_the_same_home_is_refused_with_the_pid_and_url_of_the_first(tmp_path: Path) -> None:
     with home_lock.hold(tmp_path) as lock:
-        lock.tell("http://127.0.0.1:8080")
+        lock.publish("http://127.0.0.1:8080")
         message = f"Downshift is already running in {tmp_path} (pid {os.getpid()}, http://127.0.0.1:8080)"
 
         with pytest.raises(home_lock.AlreadyRunning, match=re.escape(message)), home_lock.hold(tmp_path):
             pass
 
 
-def test_the_lock_of_one_that_was_killed_is_free(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     code = f"""
 import signal, pathlib
 from launcher import home_lock
@@ -53,19 +53,19 @@ with home_lock.hold(pathlib.Path({str(tmp_path)!r})) as lock:
         pass
 
 
-def test_a_port_in_use_is_told_by_its_variable() -> None:
+def test_the_error_for_a_port_in_use_names_its_variable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SettingsError, match=f"DOWNSHIFT_BIND: port {port} of 127.0.0.1 is in use by another"):
             addresses.free_bind(("127.0.0.1", port))
 
 
-def test_an_address_of_another_machine_is_told_by_its_variable() -> None:
+def test_the_error_for_an_address_of_another_machine_names_its_variable() -> None:
     with pytest.raises(SettingsError, match=r"DOWNSHIFT_BIND: cannot listen on 192\.0\.2\.1:80"):
         addresses.free_bind(("192.0.2.1", 80))
 
 
-def test_port_0_becomes_a_free_one() -> None:
+def test_port_0_is_replaced_by_a_free_port() -> None:
     host, _, port = addresses.free_bind(("127.0.0.1", 0)).rpartition(":")
 
     assert host == "127.0.0.1"
@@ -81,7 +81,7 @@ def test_port_0_becomes_a_free_one() -> None:
         (("gpu-box", 80), "http://gpu-box:80"),
     ],
 )
-def test_the_address_that_is_shown_is_one_that_can_be_opened(address: tuple[str, int], url: str) -> None:
+def test_the_shown_url_can_be_opened_on_this_machine(address: tuple[str, int], url: str) -> None:
     assert addresses.url(address) == url
 
 
@@ -104,7 +104,7 @@ def server(settings: Settings) -> Iterator[Child]:
     child.last_lines()
 
 
-def test_the_private_redis_is_its_owners_alone_and_writes_no_files(settings: Settings, server: Child) -> None:
+def test_only_its_owner_can_open_the_private_redis_and_it_writes_no_files(settings: Settings, server: Child) -> None:
     with redis.Redis(unix_socket_path=str(settings.redis_socket)) as client:
         client.set("a", "b")
         values = {name: client.config_get(name)[name] for name in ("port", "appendonly", "save")}
@@ -115,38 +115,38 @@ def test_the_private_redis_is_its_owners_alone_and_writes_no_files(settings: Set
 
 
 def test_a_private_redis_whose_socket_was_deleted_is_started_again(settings: Settings) -> None:
-    said = io.StringIO()
-    with Manager(Console(said)) as manager:
+    log = io.StringIO()
+    with Manager(Console(log)) as manager:
         manager.start(private_redis.program(settings))
         deadline = time.monotonic() + 60
 
-        def turn_until(happened: Callable[[], bool]) -> None:
+        def poll_until(happened: Callable[[], bool]) -> None:
             while not happened():
-                assert time.monotonic() < deadline, said.getvalue()
-                manager.turn(0.05)
+                assert time.monotonic() < deadline, log.getvalue()
+                manager.poll(0.05)
 
-        turn_until(settings.redis_socket.is_socket)
-        turn_until(lambda: manager._parts[0].was_well)
+        poll_until(settings.redis_socket.is_socket)
+        poll_until(lambda: manager._managed[0].was_healthy)
         settings.redis_socket.unlink()
-        turn_until(lambda: "was deleted; starting it again" in said.getvalue())
-        turn_until(settings.redis_socket.is_socket)
+        poll_until(lambda: "was deleted; starting it again" in log.getvalue())
+        poll_until(settings.redis_socket.is_socket)
         with redis.Redis(unix_socket_path=str(settings.redis_socket)) as client:
             assert client.ping()
 
 
-def test_a_former_private_redis_of_this_home_is_ended(settings: Settings, server: Child) -> None:
-    assert private_redis.end_former(settings) is True
+def test_a_leftover_private_redis_of_this_home_is_stopped(settings: Settings, server: Child) -> None:
+    assert private_redis.stop_leftover(settings) is True
     deadline = time.monotonic() + 20
-    while server.poll() is None:  # its threads may end a moment after it
+    while server.poll() is None:  # its threads may end a moment later
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_a_socket_that_nobody_listens_on_is_no_hindrance(settings: Settings) -> None:
+def test_a_stale_socket_does_not_prevent_a_start(settings: Settings) -> None:
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(settings.redis_socket))
 
-    assert private_redis.end_former(settings) is False
+    assert private_redis.stop_leftover(settings) is False
     child = Child(private_redis.program(settings))
     with redis.Redis(unix_socket_path=str(settings.redis_socket)) as client:
         deadline = time.monotonic() + 20
@@ -163,13 +163,13 @@ def test_a_socket_that_nobody_listens_on_is_no_hindrance(settings: Settings) -> 
     child.last_lines()
 
 
-def test_the_redis_of_somebody_else_is_not_touched(settings: Settings, server: Child, tmp_path: Path) -> None:
+def test_the_redis_of_another_home_is_not_stopped(settings: Settings, server: Child, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "redis.sock").symlink_to(settings.redis_socket)
 
     with pytest.raises(private_redis.RedisError, match="is in use by the Redis of"):
-        private_redis.end_former(Settings(home=other))
+        private_redis.stop_leftover(Settings(home=other))
 
     assert server.poll() is None
 
@@ -183,7 +183,7 @@ def test_without_a_redis_server_the_message_says_what_to_do(
         private_redis.program(settings)
 
 
-def test_of_what_redis_says_only_warnings_are_shown(settings: Settings) -> None:
+def test_only_warnings_of_redis_are_logged(settings: Settings) -> None:
     time_of = "12:M 16 Nov 2025 05:00:00.123"
 
     assert private_redis.tidy(f"{time_of} * Ready to accept connections") is None
@@ -192,7 +192,7 @@ def test_of_what_redis_says_only_warnings_are_shown(settings: Settings) -> None:
     assert private_redis.tidy("*** FATAL CONFIG FILE ERROR ***") == "*** FATAL CONFIG FILE ERROR ***"
 
 
-def test_a_start_and_a_stop_of_redis_say_nothing(settings: Settings, server: Child) -> None:
+def test_a_normal_start_and_stop_of_redis_log_nothing(settings: Settings, server: Child) -> None:
     os.kill(server.pid, signal.SIGTERM)
     while server.poll() is None:
         time.sleep(0.02)

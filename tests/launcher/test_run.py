@@ -1,4 +1,4 @@
-"""`python -m launcher run`, with stand-ins for api and worker: what it says, refuses and leaves behind."""
+"""`python -m launcher run` with fakes for api and worker: what it prints, refuses and leaves running."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Launcher:
-    """The process, and what it has said so far."""
+    """The process, and what it has printed so far."""
 
     def __init__(self, home: Path, behaviour: str, bind: str) -> None:
         environment = {"DOWNSHIFT_HOME": str(home), "DOWNSHIFT_BIND": bind}
@@ -32,28 +32,28 @@ class Launcher:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self.said: list[str] = []
+        self.printed: list[str] = []
 
     def wait_for(self, words: str) -> str:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.said.append(line.rstrip("\n"))
+            self.printed.append(line.rstrip("\n"))
             if words in line:
-                return self.said[-1]
-        raise AssertionError("\n".join(self.said))
+                return self.printed[-1]
+        raise AssertionError("\n".join(self.printed))
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
         return self.wait()
 
     def wait(self) -> int:
-        self.said += self.process.communicate(timeout=60)[0].splitlines()
+        self.printed += self.process.communicate(timeout=60)[0].splitlines()
         return self.process.returncode
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """With something in place of the sample dataset, which takes seconds to draw."""
+    """With an empty folder as the sample dataset, which takes seconds to make."""
     (tmp_path / "home" / "datasets" / "shapes").mkdir(parents=True)
     return tmp_path / "home"
 
@@ -72,47 +72,47 @@ def launch(home: Path) -> Iterator[Callable[..., Launcher]]:
         launcher.process.communicate()
 
 
-def test_a_newcomer_is_told_the_address_the_token_and_how_to_submit(
+def test_the_first_start_prints_the_address_the_token_and_how_to_submit(
     launch: Callable[..., Launcher], home: Path
 ) -> None:
     launcher = launch()
     launcher.wait_for("Ctrl-C stops the service")
     token = (home / "admin-token").read_text().strip()
 
-    said = "\n".join(launcher.said)
-    assert "Downshift is ready at http://127.0.0.1:" in said
-    assert f"{home}/admin-token, shown only this once: {token}" in said
-    assert "in a browser; log in with the token" in said
-    assert "worker    | waiting" in said
-    assert "curl -sS http://127.0.0.1:" in said
+    printed = "\n".join(launcher.printed)
+    assert "Downshift is ready at http://127.0.0.1:" in printed
+    assert f"{home}/admin-token, shown only this once: {token}" in printed
+    assert "in a browser; log in with the token" in printed
+    assert "worker    | waiting" in printed
+    assert "curl -sS http://127.0.0.1:" in printed
 
 
-def test_ctrl_c_stops_everything_and_the_next_start_keeps_the_token_to_itself(
+def test_ctrl_c_stops_everything_and_the_next_start_does_not_print_the_token(
     launch: Callable[..., Launcher], home: Path
 ) -> None:
     first = launch()
     first.wait_for("Ctrl-C stops the service")
     assert first.end(signal.SIGINT) == 0
-    assert first.said[-2:] == ["downshift | stopping", "downshift | stopped"]
+    assert first.printed[-2:] == ["downshift | stopping", "downshift | stopped"]
 
     second = launch()
     second.wait_for("Ctrl-C stops the service")
 
-    assert (home / "admin-token").read_text().strip() not in "\n".join(second.said)
-    assert f"  admin token  {home}/admin-token" in second.said
+    assert (home / "admin-token").read_text().strip() not in "\n".join(second.printed)
+    assert f"  admin token  {home}/admin-token" in second.printed
 
 
-def test_a_second_start_says_that_it_is_running_already(launch: Callable[..., Launcher], home: Path) -> None:
+def test_a_second_start_says_that_the_service_is_already_running(launch: Callable[..., Launcher], home: Path) -> None:
     first = launch()
     url = first.wait_for("ready at").split()[-1]
 
     second = launch()
 
     assert second.wait() == 1
-    assert second.said == [f"Downshift is already running in {home} (pid {first.process.pid}, {url})"]
+    assert second.printed == [f"Downshift is already running in {home} (pid {first.process.pid}, {url})"]
 
 
-def test_a_start_after_a_kill_finds_nothing_in_its_way(launch: Callable[..., Launcher]) -> None:
+def test_a_start_after_a_kill_works_on_the_same_port(launch: Callable[..., Launcher]) -> None:
     first = launch()
     port = first.wait_for("ready at").split()[-1].rpartition(":")[2]
     first.end(signal.SIGKILL)
@@ -122,17 +122,17 @@ def test_a_start_after_a_kill_finds_nothing_in_its_way(launch: Callable[..., Lau
     second.wait_for("ready at")
 
 
-def test_a_port_in_use_is_said_before_anything_is_started(launch: Callable[..., Launcher], home: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_is_started(launch: Callable[..., Launcher], home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         launcher = launch(bind=f"127.0.0.1:{taken.getsockname()[1]}")
 
         assert launcher.wait() == 1
 
-    assert launcher.said[0].startswith("DOWNSHIFT_BIND: port")
+    assert launcher.printed[0].startswith("DOWNSHIFT_BIND: port")
     assert not (home / "downshift.db").exists()
 
 
-def test_a_port_that_is_taken_at_the_last_moment_is_no_reason_to_try_for_ever(
+def test_the_launcher_ends_if_another_program_takes_the_port_at_the_last_moment(
     launch: Callable[..., Launcher], home: Path
 ) -> None:
     launcher = launch("steal")
@@ -141,56 +141,56 @@ def test_a_port_that_is_taken_at_the_last_moment_is_no_reason_to_try_for_ever(
     finally:
         os.kill(int((home / "thief").read_text()), signal.SIGKILL)
 
-    assert launcher.said[-1].startswith("DOWNSHIFT_BIND: port")
+    assert launcher.printed[-1].startswith("DOWNSHIFT_BIND: port")
 
 
-def test_an_api_that_cannot_start_ends_the_launcher_with_its_last_words(launch: Callable[..., Launcher]) -> None:
+def test_the_launcher_ends_with_the_error_of_an_api_that_cannot_start(launch: Callable[..., Launcher]) -> None:
     launcher = launch("die")
 
     assert launcher.wait() == 1
-    assert "api       | no such module" in launcher.said
-    assert launcher.said[-1] == "the api ended 3 times before it was ready; its last lines are above"
+    assert "api       | no such module" in launcher.printed
+    assert launcher.printed[-1] == "the api ended 3 times before it was ready; its last lines are above"
 
 
 @pytest.mark.parametrize("program", ["api", "worker"])
-def test_settings_that_a_program_cannot_use_end_the_launcher_at_once(
+def test_the_launcher_ends_at_once_if_a_program_rejects_its_settings(
     launch: Callable[..., Launcher], program: str
 ) -> None:
     launcher = launch(f"refuse-{program}")
 
     assert launcher.wait() == 1
-    assert f"{program:<9} | DOWNSHIFT_X: not like this" in launcher.said
-    assert launcher.said[-1] == f"the {program} cannot start with these settings; its error is above"
+    assert f"{program:<9} | DOWNSHIFT_X: not like this" in launcher.printed
+    assert launcher.printed[-1] == f"the {program} cannot start with these settings; its error is above"
 
 
-class Interrupts:
+class InterruptedImport:
     def find_spec(self, *arguments: object) -> NoReturn:
         raise KeyboardInterrupt
 
 
-def test_ctrl_c_while_the_launcher_is_loaded_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_the_launcher_is_imported_prints_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "launcher.cli", raising=False)
     monkeypatch.delattr("launcher.cli", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Interrupts()])
+    monkeypatch.setattr(sys, "meta_path", [InterruptedImport()])
 
     assert __main__.main() == 130
 
 
-def test_the_line_to_submit_with_survives_a_home_with_spaces(tmp_path: Path) -> None:
+def test_the_printed_command_works_in_a_home_with_spaces(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "my data")
 
-    said = run.welcome(settings, "http://127.0.0.1:8080", token=None).replace("\\\n", "")
+    printed = run.welcome(settings, "http://127.0.0.1:8080", token=None).replace("\\\n", "")
 
-    words = shlex.split(next(line for line in said.splitlines() if "curl" in line))
+    words = shlex.split(next(line for line in printed.splitlines() if "curl" in line))
     assert words[:3] == ["curl", "-sS", "http://127.0.0.1:8080/v1/jobs"]
     assert f"Authorization: Bearer $(cat '{tmp_path}/my data/admin-token')" in words
     assert json.loads(words[-1]) == run.EXAMPLE_JOB
 
 
-def test_without_authentication_no_token_is_spoken_of(tmp_path: Path) -> None:
-    said = run.welcome(Settings(home=tmp_path, authentication=False), "http://127.0.0.1:8080", token=None)
+def test_without_authentication_the_token_is_not_mentioned(tmp_path: Path) -> None:
+    printed = run.welcome(Settings(home=tmp_path, authentication=False), "http://127.0.0.1:8080", token=None)
 
-    assert "token" not in said
+    assert "token" not in printed
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_without_authentication_no_token_is_spoken_of(tmp_path: Path) -> None:
         "",
     ],
 )
-def test_chatter_is_left_out_of_the_log(line: str) -> None:
+def test_routine_lines_are_left_out_of_the_log(line: str) -> None:
     assert run.tidy(line) is None
 
 
@@ -216,5 +216,5 @@ def test_chatter_is_left_out_of_the_log(line: str) -> None:
         "  File 'x.py', line 1",
     ],
 )
-def test_what_somebody_has_to_know_is_not(line: str) -> None:
+def test_important_lines_are_logged(line: str) -> None:
     assert run.tidy(line) == line
