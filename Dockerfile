@@ -1,11 +1,11 @@
-# Two images: `api` without TensorFlow, `worker` with it and CUDA. Both are made by the script behind `make env`, from
-# the lock files that the tests run on. How to run them: docs/docker.md.
+# Two images: `api` without TensorFlow, `worker` with TensorFlow and CUDA. Both are installed by the script of `make env`
+# from lock files with the same versions as the tests use. How to run them: docs/docker.md.
 
 FROM python:3.11.14-slim-bookworm AS environment
 WORKDIR /app
 COPY scripts/make-env scripts/
 COPY requirements-bootstrap.lock ./
-# Compiled here because the user of the image cannot: importing TensorFlow from source costs every attempt seconds.
+# Compile bytecode now: the image's user cannot write it, and without it every attempt needs seconds more for imports.
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy
 
 FROM environment AS api-environment
@@ -22,7 +22,7 @@ RUN --mount=type=cache,target=/root/.cache \
     && .venv/bin/python -m pip uninstall --quiet --yes --root-user-action=ignore uv pip
 
 FROM python:3.11.14-slim-bookworm AS runtime
-# The same number in both images, since they share /data. It is the user's home too: CUDA keeps compiled kernels there.
+# The same user id in both images, because they share /data. /data is the home folder too: CUDA caches kernels there.
 RUN groupadd --gid 10001 downshift \
     && useradd --uid 10001 --gid downshift --home-dir /data --no-create-home --shell /usr/sbin/nologin downshift \
     && install --directory --owner downshift --group downshift --mode 0700 /data
@@ -32,7 +32,7 @@ ENV PATH=/app/.venv/bin:$PATH \
     DOWNSHIFT_HOME=/data
 WORKDIR /app
 
-# The environment comes before the sources: a change of code does not copy gigabytes again.
+# The environment before the sources: a change of code must not copy gigabytes again.
 FROM runtime AS api
 COPY --from=api-environment /app/.venv .venv
 COPY migrations migrations

@@ -1,22 +1,22 @@
-# Every target works from a fresh checkout: whatever needs the environment makes it first.
+# Every target works in a fresh checkout: targets that need the environment create it first.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 PY := .venv/bin/python
 
-# The environment: requirements-dev.lock (CPU and development tools) unless told otherwise,
-# e.g. `make env LOCK=requirements-gpu.lock`.
+# The lock file of the environment. The default has TensorFlow for CPU and the development tools.
+# `make env LOCK=requirements-gpu.lock` installs CUDA instead.
 LOCK ?= requirements-dev.lock
 STAMP := .venv/.installed-$(LOCK)
-# The service starts with what is there, unless LOCK says otherwise: a plain `make run` must not take CUDA away again.
-THERE := $(if $(filter file,$(origin LOCK)),$(firstword $(wildcard .venv/.installed-requirements*.lock)))
+# `run` and `demo` use the environment that exists unless LOCK is given: a plain `make run` must not remove CUDA.
+EXISTING := $(if $(filter file,$(origin LOCK)),$(firstword $(wildcard .venv/.installed-requirements*.lock)))
 
-# What is imported is compiled once and kept, also where the machine says otherwise: without it every trainer
-# compiles TensorFlow anew, 10 s each time.
+# Keep compiled bytecode even if the caller's environment turns it off: without it every trainer compiles TensorFlow
+# again, 10 s each time.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
-help: ## this list
+help: ## show this list
 	@echo 'Downshift: Object Detection API training for a shared GPU box'
 	@echo
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s  %s\n", $$1, $$2}'
@@ -27,17 +27,17 @@ env: $(STAMP) ## create or update .venv; LOCK=requirements.lock or requirements-
 .venv/.installed-%: % requirements-bootstrap.lock
 	@scripts/make-env '$*' '$@'
 
-# exec: so that a `kill` of what make started reaches the service itself.
+# exec: a `kill` of the process that make started must reach the service.
 .PHONY: run
-run: $(or $(THERE),$(STAMP)) ## start the service and stay; settings are DOWNSHIFT_… variables
+run: $(or $(EXISTING),$(STAMP)) ## run the service until Ctrl-C; settings are DOWNSHIFT_… variables
 	@exec $(PY) -m launcher run
 
 .PHONY: demo
-demo: $(or $(THERE),$(STAMP)) ## a job that is too large for its device trains to its end by itself; KEEP=1 leaves the service up
+demo: $(or $(EXISTING),$(STAMP)) ## train a job that is too large for its device, without help; KEEP=1 keeps the service running
 	@exec $(PY) -m launcher demo $(if $(KEEP),--keep)
 
 .PHONY: check
-check: $(STAMP) ## style, types, who may import whom, the container files
+check: $(STAMP) ## check style, types, allowed imports and the container files
 	@echo '== ruff check' && $(PY) -m ruff check .
 	@echo '== ruff format' && $(PY) -m ruff format --check .
 	@echo '== mypy' && $(PY) -m mypy
@@ -49,17 +49,17 @@ check: $(STAMP) ## style, types, who may import whom, the container files
 	@echo '== docker-compose.yml' && $(PY) -m check_jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 
 .PHONY: test
-test: check ## check, and every test that takes seconds; ARGS='-k name' is handed to pytest
+test: check ## run check and every test that takes seconds; ARGS='-k name' is passed to pytest
 	@scripts/find-chromium --install >/dev/null || [ "$$CI" != true ]
 ifdef ARGS
 	$(PY) -m pytest $(ARGS)
 else
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-trainings test-others
-	@echo 'both halves passed'
+	@echo 'both parts passed'
 endif
 
-# Side by side: a trainer imports and traces on one core for most of its time, and the other tests fill a second one.
-# Each line says whose it is. Ctrl-C is for pytest alone, so that it can still say how far it came.
+# Both at once: a trainer imports and traces on one core for most of its time, and the other tests use a second one.
+# Each line is prefixed with its part. sed ignores Ctrl-C, so that pytest can still print its summary.
 labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -u 's/^/$(1) | /')
 
 .PHONY: test-trainings test-others
@@ -81,19 +81,19 @@ test-fast-others: $(STAMP)
 		-k 'not postgresql' --hypothesis-profile=few-examples)
 
 .PHONY: test-slow
-test-slow: $(STAMP) ## the tests that take minutes each
+test-slow: $(STAMP) ## run the tests that take minutes each
 	$(PY) -m pytest -m slow $(ARGS)
 
 .PHONY: faults
-faults: $(STAMP) ## faults at random, N trials on each database (N=150 takes about an hour); SEED=7 begins elsewhere
+faults: $(STAMP) ## inject random faults, N trials on each database (N=150 takes about an hour); SEED=7 gives others
 	FAULTS=$(or $(N),100) FAULTS_SEED=$(or $(SEED),1) $(PY) -m pytest tests/faults/test_chaos.py $(ARGS)
 
 .PHONY: format
-format: $(STAMP) ## rewrite the sources in the agreed style
+format: $(STAMP) ## format the sources
 	$(PY) -m ruff check --fix . && $(PY) -m ruff format .
 	.venv/bin/oxlint --fix api/dashboard/static/js && .venv/bin/oxfmt api/dashboard/static/js
 
-# Versions already in a lock file are kept; UPGRADE=1 takes the newest that fit. Order matters: the first decides.
+# Keeps the versions that a lock file has; UPGRADE=1 takes the newest allowed ones. The first lock constrains the others.
 COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 

@@ -1,4 +1,4 @@
-"""The lock files, and the page that explains them, agree with pyproject.toml."""
+"""The lock files and docs/dependencies.md agree with pyproject.toml."""
 
 import importlib.metadata
 import re
@@ -25,7 +25,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 def locked_here(name: str) -> dict[str, str]:
-    """Without what the lock keeps for other systems."""
+    """Without the entries for other systems."""
     lines = re.findall(r"^[a-z0-9._-]+==.*(?= \\)", (ROOT / name).read_text(), re.MULTILINE)
     found = [one for one in map(Requirement, lines) if not one.marker or one.marker.evaluate()]
     return {one.name: str(one.specifier) for one in found}
@@ -45,7 +45,7 @@ def overridden(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_names_no_host_and_no_place_on_this_machine(name: str) -> None:
+def test_a_lock_contains_no_host_and_no_path_of_this_machine(name: str) -> None:
     text = (ROOT / name).read_text()
     assert not re.search(r"://|^-|index-url|find-links|@ |/(tmp|home|root|work)\b", text, re.MULTILINE)
 
@@ -71,7 +71,7 @@ def test_development_and_gpu_only_add_to_the_base() -> None:
     assert base <= locked("requirements-gpu.lock").keys()
 
 
-def test_exact_pins_are_what_is_locked() -> None:
+def test_exact_pins_equal_the_locked_versions() -> None:
     pins = dict(line.split("==") for line in PROJECT["project"]["dependencies"] if "==" in line)
     assert pins
     assert pins.items() <= locked("requirements.lock").items()
@@ -83,13 +83,13 @@ def test_every_python_gets_the_same_versions(name: str) -> None:
     assert len(entries) == len(set(entries))
 
 
-def test_what_is_installed_is_what_is_locked_for_this_python() -> None:
+def test_the_installed_versions_are_the_locked_ones() -> None:
     versions = locked_here("requirements-dev.lock")
     assert {name: f"=={importlib.metadata.version(name)}" for name in versions} == versions
 
 
 def test_nothing_was_compiled_on_this_machine() -> None:
-    """A wheel that was published for Linux says which C library it needs; one that was built here does not."""
+    """A published Linux wheel names the C library that it needs; one that was built here does not."""
     wheels = {one.name: one.read_text("WHEEL") or "" for one in importlib.metadata.distributions()}
     assert [name for name, text in wheels.items() if re.search(r"^Tag: .*-linux_", text, re.MULTILINE)] == []
 
@@ -99,14 +99,14 @@ def test_every_direct_dependency_and_override_is_explained() -> None:
     assert [name for name in wanted() + overridden("overrides.txt") if f"`{name}`" not in page] == []
 
 
-def test_the_api_is_a_part_of_the_base_without_a_training_library() -> None:
+def test_the_api_lock_is_a_subset_of_the_base_without_training_libraries() -> None:
     api = locked("requirements-api.lock").keys()
     assert set(names(PROJECT["dependency-groups"]["api"])) <= api <= locked("requirements.lock").keys()
     assert [name for name in api if re.search(r"tensorflow|keras|torch|nvidia|tf-slim|tf-models-official", name)] == []
 
 
-def test_only_the_object_detection_api_goes_without_what_it_demands_in_the_api_lock() -> None:
-    """An override holds for the whole lock: it must not take from one package what another one needs."""
+def test_in_the_api_lock_only_the_object_detection_api_lacks_dependencies() -> None:
+    """An override applies to the whole lock: it must not remove what another package needs."""
     api, missing = locked_here("requirements-api.lock"), {}
     for name in api:
         demanded = map(Requirement, importlib.metadata.requires(name) or [])

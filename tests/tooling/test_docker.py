@@ -1,4 +1,4 @@
-"""The Dockerfile and docker-compose.yml: what a linter cannot know. No container engine is needed."""
+"""Checks of the Dockerfile and docker-compose.yml that a linter cannot make. They need no container engine."""
 
 import ast
 import importlib.metadata
@@ -22,7 +22,7 @@ COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 PAGE = (ROOT / "docs" / "docker.md").read_text()
 
-Stage = list[tuple[str, str]]  # instructions, with those of the stage it is built from before its own
+Stage = list[tuple[str, str]]  # its instructions, after those of the stage that it is built from
 
 
 def read_stages() -> dict[str, Stage]:
@@ -41,7 +41,7 @@ def read_stages() -> dict[str, Stage]:
 STAGES = read_stages()
 TARGETS = {"api": "api", "migrate": "api", "worker": "worker", "worker-cpu": "worker"}
 OURS = sorted(TARGETS)
-LASTING = sorted(SERVICES.keys() - {"migrate"})
+LONG_RUNNING = sorted(SERVICES.keys() - {"migrate"})
 
 
 def values(stage: str, word: str) -> list[str]:
@@ -67,7 +67,7 @@ def lock_of(stage: str) -> str:
 # The images
 
 
-def test_every_base_image_is_pinned_to_a_full_version_of_the_python_that_the_project_needs() -> None:
+def test_every_base_image_is_pinned_to_a_full_version_of_a_supported_python() -> None:
     bases = {rest for stage in STAGES for rest in values(stage, "FROM") if rest not in STAGES}
     assert len(bases) == 1
     version = re.fullmatch(r"python:(\d+\.\d+\.\d+)-slim-[a-z]+", bases.pop())
@@ -76,20 +76,20 @@ def test_every_base_image_is_pinned_to_a_full_version_of_the_python_that_the_pro
     assert SpecifierSet(project["requires-python"]).contains(version[1])
 
 
-def test_each_image_is_installed_from_its_lock_by_the_script_behind_make_env() -> None:
+def test_each_image_is_installed_from_its_lock_by_the_script_of_make_env() -> None:
     assert lock_of("api-environment") == "requirements-api.lock"
     assert lock_of("worker-environment") == "requirements-gpu.lock"
     assert not [line for stage in STAGES for line in values(stage, "RUN") if "pip install" in line or "apt" in line]
 
 
 @pytest.mark.parametrize("target", ["api", "worker"])
-def test_an_image_takes_the_environment_made_for_it_and_no_other(target: str) -> None:
+def test_an_image_copies_only_its_own_environment(target: str) -> None:
     assert [line for line in values(target, "COPY") if "--from" in line] == [
         f"--from={target}-environment /app/.venv .venv"
     ]
 
 
-def test_everything_that_is_copied_exists_and_is_let_through_by_dockerignore() -> None:
+def test_everything_that_is_copied_exists_and_dockerignore_allows_it() -> None:
     allowed = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     copied = {
         source.replace("${LOCK}", lock_of("worker-environment"))
@@ -102,14 +102,14 @@ def test_everything_that_is_copied_exists_and_is_let_through_by_dockerignore() -
     assert [name for name in copied if not any(Path(name).match(pattern) for pattern in allowed)] == []
 
 
-def test_neither_image_holds_the_other_one_s_part_nor_tests() -> None:
+def test_neither_image_contains_the_other_package_or_tests() -> None:
     own = {target: {line.split()[0] for line in values(target, "COPY")} for target in ("api", "worker")}
     assert own["api"] - own["worker"] == {"--from=api-environment", "api"}
     assert own["worker"] - own["api"] == {"--from=worker-environment", "worker"}
 
 
 @pytest.mark.parametrize("target", ["api", "worker"])
-def test_what_the_sources_in_an_image_import_is_in_its_lock(target: str) -> None:
+def test_every_import_of_the_sources_in_an_image_is_in_its_lock(target: str) -> None:
     lock = (ROOT / lock_of(f"{target}-environment")).read_text()
     installed = set(re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE))
     copied = {line.split()[0] for line in values(target, "COPY")} - {f"--from={target}-environment"}
@@ -118,7 +118,7 @@ def test_what_the_sources_in_an_image_import_is_in_its_lock(target: str) -> None
         assert {owner.lower().replace("_", "-") for owner in owners[name]} & installed, name
 
 
-ON_ITS_LOCK_ALONE = """
+API_WITH_LOCKED_PACKAGES_ONLY = """
 import importlib.metadata, sys
 owners = importlib.metadata.packages_distributions()
 installed = set(sys.argv[1].split())
@@ -142,19 +142,23 @@ print("hidden:", *sorted(hidden))
 """
 
 
-def test_the_api_runs_with_nothing_but_its_lock() -> None:
-    """Packages import more than they declare. Here the others are hidden, as if they were not installed."""
+def test_the_api_runs_with_the_packages_of_its_lock_only() -> None:
+    """Packages may import more than they declare, so all other packages are hidden from the import system."""
     lock = (ROOT / "requirements-api.lock").read_text()
     installed = " ".join(re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE))
     done = subprocess.run(
-        [sys.executable, "-c", ON_ITS_LOCK_ALONE, installed], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", API_WITH_LOCKED_PACKAGES_ONLY, installed],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert {"tensorflow", "pytest", "uv"} <= set(done.stdout.split())
 
 
 def imported(folders: set[str]) -> set[str]:
-    """The top-level names that the Python files below import, wherever in the file."""
+    """The top-level names that the Python files in these folders import, anywhere in a file."""
     names = set()
     for file in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -166,7 +170,7 @@ def imported(folders: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("target", ["api", "worker"])
-def test_an_image_runs_as_a_fixed_user_who_owns_the_data(target: str) -> None:
+def test_an_image_runs_as_a_fixed_user_that_owns_the_data(target: str) -> None:
     assert values(target, "USER") == ["10001:10001"]
     assert any("--uid 10001" in line and "--mode 0700 /data" in line for line in values(target, "RUN"))
     assert values(target, "VOLUME") == [environment(target)["DOWNSHIFT_HOME"]] == ["/data"]
@@ -174,7 +178,7 @@ def test_an_image_runs_as_a_fixed_user_who_owns_the_data(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["api", "worker"])
-def test_what_an_image_starts_and_checks_are_modules_that_exist(target: str) -> None:
+def test_the_command_and_health_check_of_an_image_are_modules_that_exist(target: str) -> None:
     commands = [*values(target, "CMD"), *(line.split("CMD")[1] for line in values(target, "HEALTHCHECK"))]
     assert len(commands) == 2
     modules = [words[2] for words in map(yaml.safe_load, commands) if words[1] == "-m"]
@@ -185,7 +189,7 @@ def test_what_an_image_starts_and_checks_are_modules_that_exist(target: str) -> 
         assert not spec.submodule_search_locations or importlib.util.find_spec(f"{name}.__main__")
 
 
-def test_the_api_listens_where_its_health_check_asks() -> None:
+def test_the_api_listens_on_the_port_of_its_health_check() -> None:
     address = environment("api")["DOWNSHIFT_BIND"]
     port = address.rpartition(":")[2]
     assert values("api", "EXPOSE") == [port]
@@ -196,7 +200,7 @@ def test_the_api_listens_where_its_health_check_asks() -> None:
 # The services
 
 
-def test_the_services_are_those_that_the_design_names() -> None:
+def test_the_compose_file_has_the_expected_services() -> None:
     assert {name for name, service in SERVICES.items() if "profiles" not in service} == {
         "api",
         "worker",
@@ -207,7 +211,7 @@ def test_the_services_are_those_that_the_design_names() -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_service_of_ours_is_built_here_and_starts_a_module_of_its_image(name: str) -> None:
+def test_our_services_are_built_from_the_dockerfile_and_start_a_module_of_their_image(name: str) -> None:
     service = SERVICES[name]
     assert service["build"]["target"] == TARGETS[name]
     module = module_of(service["command"])
@@ -218,12 +222,12 @@ def test_a_service_of_ours_is_built_here_and_starts_a_module_of_its_image(name: 
 
 
 @pytest.mark.parametrize("name", ["redis", "postgres"])
-def test_other_people_s_images_are_pinned_to_a_full_version(name: str) -> None:
+def test_external_images_are_pinned_to_a_full_version(name: str) -> None:
     assert re.fullmatch(r"redis:\d+\.\d+\.\d+(-\w+)?|postgres:\d+\.\d+(-\w+)?", SERVICES[name]["image"])
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_every_setting_that_a_service_is_given_exists_and_can_be_read(name: str) -> None:
+def test_every_setting_of_a_service_exists_and_is_valid(name: str) -> None:
     given = {
         key: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value))
         for key, value in SERVICES[name]["environment"].items()
@@ -234,7 +238,7 @@ def test_every_setting_that_a_service_is_given_exists_and_can_be_read(name: str)
     assert settings.broker_url == "redis://:secret@redis:6379/0"
 
 
-def test_a_password_has_no_default_and_starting_without_one_is_refused() -> None:
+def test_passwords_have_no_default_and_are_required() -> None:
     text = (ROOT / "docker-compose.yml").read_text()
     uses = re.findall(r"(?<!\$)\$\{(\w+)([^}]*)\}", text)
     secrets = [(name, rest) for name, rest in uses if "PASSWORD" in name]
@@ -247,7 +251,7 @@ def test_a_password_has_no_default_and_starting_without_one_is_refused() -> None
     ]
 
 
-def test_every_variable_is_explained_in_the_example() -> None:
+def test_every_variable_is_in_the_example() -> None:
     names = set(re.findall(r"(?<!\$)\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
     assert names == set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
 
@@ -257,48 +261,48 @@ def test_no_password_is_on_a_command_line() -> None:
     assert "redis-server - <<SETTINGS\nrequirepass $$REDIS_PASSWORD\n" in SERVICES["redis"]["command"][-1]
 
 
-def test_the_api_alone_is_published_and_to_this_machine_unless_told_otherwise() -> None:
+def test_only_the_api_is_published_and_by_default_to_this_machine_only() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert published == {"api": ["${PUBLISH:-127.0.0.1:8080}:8080"]}
     assert not [name for name, service in SERVICES.items() if "network_mode" in service]
 
 
-@pytest.mark.parametrize("name", LASTING)
-def test_what_goes_on_has_a_health_check_and_comes_back(name: str) -> None:
+@pytest.mark.parametrize("name", LONG_RUNNING)
+def test_long_running_services_have_a_health_check_and_are_restarted(name: str) -> None:
     assert SERVICES[name]["restart"] == "unless-stopped"
     assert "healthcheck" in SERVICES[name] or values(TARGETS[name], "HEALTHCHECK")
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
-def test_nothing_can_gain_privileges(name: str) -> None:
+def test_no_service_can_gain_privileges(name: str) -> None:
     assert SERVICES[name]["security_opt"] == ["no-new-privileges:true"]
     assert not SERVICES[name].keys() & {"privileged", "cap_add"}
     assert name == "postgres" or SERVICES[name]["cap_drop"] == ["ALL"]
 
 
-def test_nothing_starts_before_the_tables_are_there_and_those_wait_for_the_database() -> None:
+def test_services_start_after_the_migration_and_that_after_the_database() -> None:
     assert SERVICES["migrate"]["restart"] == "no"
     assert SERVICES["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
     for name in ("api", "worker", "worker-cpu"):
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
-def test_api_worker_and_setup_share_the_data_and_every_volume_is_declared() -> None:
+def test_our_services_share_the_data_and_every_volume_is_declared() -> None:
     assert {name for name, service in SERVICES.items() if "data:/data" in service.get("volumes", [])} == set(OURS)
     used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
     assert used == COMPOSE["volumes"].keys()
 
 
 @pytest.mark.parametrize("name", ["worker", "worker-cpu"])
-def test_a_worker_keeps_its_name_and_its_orphans_are_collected(name: str) -> None:
-    """The name of a container changes with every new one; devices and leases are found again by the host's."""
+def test_a_worker_has_a_fixed_host_name_and_its_orphans_are_collected(name: str) -> None:
+    """A container's own name changes with every new one, and devices and leases are found by the host name."""
     assert SERVICES[name]["environment"]["DOWNSHIFT_HOST"]
     assert SERVICES[name]["init"] is True
     shares_process_ids = SERVICES[name].get("pid") == "host"
     assert shares_process_ids == ("TINI_SUBREAPER" in SERVICES[name]["environment"])
 
 
-def test_the_worker_has_the_gpus_and_the_one_without_has_the_base_s_lock() -> None:
+def test_the_worker_has_the_gpus_and_the_cpu_worker_uses_the_base_lock() -> None:
     (devices,) = SERVICES["worker"]["deploy"]["resources"]["reservations"]["devices"]
     assert devices == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
     assert SERVICES["worker"]["pid"] == "host"
@@ -309,10 +313,10 @@ def test_the_worker_has_the_gpus_and_the_one_without_has_the_base_s_lock() -> No
     assert "deploy" not in SERVICES["worker-cpu"]
 
 
-# The page
+# docs/docker.md
 
 
-def test_the_page_names_every_service_s_command_and_no_service_that_is_not_there() -> None:
+def test_the_documentation_names_the_command_of_each_service_and_no_others() -> None:
     rows = dict(re.findall(r"^\| `([\w-]+)` \| `(python -m [\w.]+)` \|", PAGE, re.MULTILINE))
     assert rows == {name: " ".join(SERVICES[name]["command"]) for name in OURS}
     named = re.findall(r"docker compose (?:exec|restart) ([\w-]+)", PAGE)

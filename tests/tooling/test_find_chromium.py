@@ -1,4 +1,4 @@
-"""Which browser the tests of the dashboard get: what is there, what may be installed, and what is said otherwise."""
+"""Which browser the dashboard's tests use, when it is installed, and what the script prints without one."""
 
 import os
 import subprocess
@@ -10,25 +10,25 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "find-chromium"
 
 
 class Machine:
-    """A PATH with nothing on it but what a test puts there."""
+    """A PATH with only the programs that a test adds."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.asked = folder / "asked.txt"
-        self.put("id", "echo 1000")
+        self.apt_calls = folder / "apt-calls.txt"
+        self.add("id", "echo 1000")
 
-    def put(self, name: str, does: str = "true") -> Path:
+    def add(self, name: str, code: str = "true") -> Path:
         path = self.folder / name
-        path.write_text(f"#!/bin/bash\n{does}\n")
+        path.write_text(f"#!/bin/bash\n{code}\n")
         path.chmod(0o755)
         return path
 
-    def put_apt(self, brings: str) -> None:
-        self.put("id", "echo 0")
-        made = self.folder / brings
-        self.put(
+    def add_apt(self, installs: str) -> None:
+        self.add("id", "echo 0")
+        made = self.folder / installs
+        self.add(
             "apt-get",
-            f'echo "$*" >> {self.asked}; [[ " $* " != *" install "* ]] || {{ > {made}; {self.chmod} +x {made}; }}',
+            f'echo "$*" >> {self.apt_calls}; [[ " $* " != *" install "* ]] || {{ > {made}; {self.chmod} +x {made}; }}',
         )
 
     @property
@@ -48,25 +48,25 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
-def test_the_one_that_is_there_is_used_and_nothing_is_said_or_installed(machine: Machine, name: str) -> None:
-    machine.put_apt(brings="chromium")
-    there = machine.put(name)
+def test_an_installed_browser_is_used_and_nothing_is_installed(machine: Machine, name: str) -> None:
+    machine.add_apt(installs="chromium")
+    browser = machine.add(name)
 
     found = machine.find("--install")
 
-    assert (found.returncode, found.stdout, found.stderr) == (0, f"{there}\n", "")
-    assert not machine.asked.exists()
+    assert (found.returncode, found.stdout, found.stderr) == (0, f"{browser}\n", "")
+    assert not machine.apt_calls.exists()
 
 
-def test_the_one_that_is_named_goes_before_the_one_on_the_path(machine: Machine) -> None:
-    machine.put("chromium")
-    named = machine.put("mine")
+def test_the_browser_of_the_variable_is_preferred_to_the_path(machine: Machine) -> None:
+    machine.add("chromium")
+    named = machine.add("mine")
     assert machine.find(CHROMIUM=str(named)).stdout == f"{named}\n"
 
 
-def test_a_name_that_leads_nowhere_is_an_error_whatever_else_is_there(machine: Machine) -> None:
-    machine.put_apt(brings="chromium")
-    machine.put("chromium")
+def test_a_wrong_path_in_the_variable_is_an_error_even_if_another_browser_exists(machine: Machine) -> None:
+    machine.add_apt(installs="chromium")
+    machine.add("chromium")
 
     found = machine.find("--install", CHROMIUM="/nowhere/chrome")
 
@@ -74,35 +74,35 @@ def test_a_name_that_leads_nowhere_is_an_error_whatever_else_is_there(machine: M
     assert "CHROMIUM=/nowhere/chrome is not a program" in found.stderr
 
 
-def test_debians_is_installed_where_we_may(machine: Machine) -> None:
-    machine.put_apt(brings="chromium")
+def test_as_root_debians_package_is_installed(machine: Machine) -> None:
+    machine.add_apt(installs="chromium")
 
     found = machine.find("--install")
 
     assert (found.returncode, found.stdout) == (0, f"{machine.folder / 'chromium'}\n")
-    assert "install -y --no-install-recommends chromium" in machine.asked.read_text()
+    assert "install -y --no-install-recommends chromium" in machine.apt_calls.read_text()
 
 
-def test_nothing_is_installed_unless_asked_for(machine: Machine) -> None:
-    machine.put_apt(brings="chromium")
+def test_without_the_option_nothing_is_installed(machine: Machine) -> None:
+    machine.add_apt(installs="chromium")
     assert machine.find().returncode == 1
-    assert not machine.asked.exists()
+    assert not machine.apt_calls.exists()
 
 
-def test_without_the_right_to_install_it_says_what_to_install(machine: Machine) -> None:
-    machine.put_apt(brings="chromium")
-    machine.put("id", "echo 1000")
+def test_without_root_the_error_says_what_to_install(machine: Machine) -> None:
+    machine.add_apt(installs="chromium")
+    machine.add("id", "echo 1000")
 
     found = machine.find("--install")
 
     assert (found.returncode, found.stdout) == (1, "")
     assert "apt-get install chromium" in found.stderr
-    assert not machine.asked.exists()
+    assert not machine.apt_calls.exists()
 
 
-def test_an_installation_that_fails_says_what_to_install(machine: Machine) -> None:
-    machine.put_apt(brings="something-else")
-    machine.put("apt-get", "exit 100")
+def test_after_a_failed_installation_the_error_says_what_to_install(machine: Machine) -> None:
+    machine.add_apt(installs="something-else")
+    machine.add("apt-get", "exit 100")
 
     found = machine.find("--install")
 

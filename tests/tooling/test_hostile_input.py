@@ -1,4 +1,4 @@
-"""The table of hostile input: each case can be run by its name, and what is over the limits fails the command."""
+"""The benchmark of hostile input: each case can be run by its name, and exceeding a limit fails the command."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from benchmarks.hostile.registry import CASES, Case, Trial
 COMMAND = [sys.executable, str(Path(hostile_input.__file__))]
 
 
-def test_a_case_is_measured_in_a_process_of_its_own():
+def test_a_case_is_measured_in_its_own_process():
     done = subprocess.run(
         [*COMMAND, "--one", "pipeline.config: blocks in blocks"],
         capture_output=True,
@@ -25,14 +25,14 @@ def test_a_case_is_measured_in_a_process_of_its_own():
     assert "nested too deep" in measured["answer"]
 
 
-def test_the_peak_of_memory_is_that_of_the_work():
+def test_the_measured_peak_is_the_memory_of_the_work():
     def work() -> object:
         return len(bytearray(b"x" * 50_000_000))
 
     assert 45 < hostile_input.measure(Case("a test", "50 MB for a moment", lambda: Trial(0, work)))["mb"] < 150
 
 
-def test_a_case_that_is_over_the_limits_fails_the_command(monkeypatch, capsys):
+def test_a_case_that_exceeds_a_limit_fails_the_command(monkeypatch, capsys):
     hostile_input.load_cases()
     assert CASES
     figures = {"size": 1, "seconds": 3.0, "mb": 1.0, "answer": "str"}

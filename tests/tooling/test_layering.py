@@ -1,4 +1,4 @@
-"""The contract that guards the layers is itself guarded: each kind of violation must break it."""
+"""Tests of the import contract of type "layer": each kind of violation must break it."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def imports(*lines: tuple[str, str]) -> ImportGraph:
-    """A graph of a small project with these imports added to it; names outside shop are other people's packages."""
+    """The import graph of a small project with these imports. Names outside `shop` are external packages."""
     graph = ImportGraph()
     for name in ("shop", "shop.domain", "shop.domain.prices", "shop.store", "shop.store.sql"):
         graph.add_module(name)
@@ -37,40 +37,40 @@ def test_a_layer_may_import_itself_and_the_standard_library(imported: str) -> No
 
 
 @pytest.mark.parametrize("imported", ["tensorflow", "shop", "shop.store", "shop.store.sql"])
-def test_nothing_else_unless_it_is_listed(imported: str) -> None:
+def test_a_layer_may_not_import_anything_else_unless_it_is_listed(imported: str) -> None:
     graph = imports(("shop.domain.prices", imported))
     assert not is_kept(graph)
     assert is_kept(graph, may_import=imported)
 
 
-def test_a_listed_package_includes_its_modules_but_not_its_namesakes() -> None:
+def test_a_listed_package_includes_its_modules_but_not_packages_with_the_same_prefix() -> None:
     graph = imports(("shop.domain", "shop.store.sql"))
     assert is_kept(graph, may_import="shop.store")
     assert not is_kept(graph, may_import="shop.sto")
 
 
-def test_what_is_apart_is_held_to_its_own_row() -> None:
+def test_a_package_that_is_apart_is_not_checked_with_its_layer() -> None:
     graph = imports(("shop.domain", "numpy"))
     assert not is_kept(graph, layer="shop")
     assert is_kept(graph, layer="shop", apart="shop.domain shop.store")
     assert not is_kept(imports(("shop", "shop.domain")), layer="shop", apart="shop.domain")
 
 
-def test_a_row_for_a_layer_that_does_not_exist_is_an_error() -> None:
+def test_a_contract_for_a_layer_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"shop\.cellar"):
         is_kept(imports(), layer="shop.cellar")
 
 
-def test_every_package_of_the_project_has_its_row() -> None:
+def test_every_package_of_the_project_has_a_contract() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
-    rows = {contract["layer"] for contract in settings["contracts"] if contract["type"] == "layer"}
+    layers = {contract["layer"] for contract in settings["contracts"] if contract["type"] == "layer"}
     assert packages <= set(settings["root_packages"])
-    assert packages <= rows
+    assert packages <= layers
 
 
 def test_importing_the_services_does_not_import_tensorflow() -> None:
-    # The layers are checked by reading sources. This sees what a dependency would drag in.
+    # import-linter reads our sources only. This also finds what a dependency imports.
     program = """
 import importlib, pkgutil, sys, services
 for module in pkgutil.walk_packages(services.__path__, "services."):

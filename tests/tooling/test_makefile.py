@@ -1,4 +1,4 @@
-"""What `make` would do, without doing it."""
+"""What `make` would do, by its dry run."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """With the environment of a GPU box."""
+    """A checkout with the environment of a GPU box."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("bootstrap", "dev", "gpu"):
         (tmp_path / f"requirements-{name}.lock").touch()
@@ -21,24 +21,24 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def would(checkout: Path, *words: str) -> str:
+def dry_run(checkout: Path, *words: str) -> str:
     command = ["make", "--dry-run", *words]
-    environment = {"PATH": os.environ["PATH"]}  # without what a make above this one has set
+    environment = {"PATH": os.environ["PATH"]}  # without the variables of a make that runs this test
     return subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("target", ["run", "demo"])
-def test_what_starts_the_service_leaves_the_environment_that_is_there(checkout: Path, target: str) -> None:
-    assert "make-env" not in would(checkout, target)
-    assert "make-env 'requirements-dev.lock'" in would(checkout, target, "LOCK=requirements-dev.lock")
+def test_run_and_demo_keep_the_environment_that_exists(checkout: Path, target: str) -> None:
+    assert "make-env" not in dry_run(checkout, target)
+    assert "make-env 'requirements-dev.lock'" in dry_run(checkout, target, "LOCK=requirements-dev.lock")
 
 
 @pytest.mark.parametrize("target", ["run", "check"])
-def test_without_an_environment_the_one_for_development_is_made(checkout: Path, target: str) -> None:
+def test_without_an_environment_the_development_environment_is_created(checkout: Path, target: str) -> None:
     (checkout / ".venv" / ".installed-requirements-gpu.lock").unlink()
-    assert "make-env 'requirements-dev.lock'" in would(checkout, target)
+    assert "make-env 'requirements-dev.lock'" in dry_run(checkout, target)
 
 
-def test_an_environment_whose_lock_has_changed_is_made_anew(checkout: Path) -> None:
+def test_an_environment_is_updated_when_its_lock_has_changed(checkout: Path) -> None:
     os.utime(checkout / ".venv" / ".installed-requirements-gpu.lock", (0, 0))
-    assert "make-env 'requirements-gpu.lock'" in would(checkout, "run")
+    assert "make-env 'requirements-gpu.lock'" in dry_run(checkout, "run")
