@@ -15,7 +15,7 @@ from services.store.engine import Store
 from services.store.models import Delivery
 from services.webhooks import subscriptions
 from services.webhooks.delivery import Parcel
-from tests.faults.house import House
+from tests.faults.fault_box import FaultBox
 from tests.support.box import FAKE_TRAINER
 from tests.support.certificates import Authority
 from tests.support.receiver import Receiver, receiving, verify
@@ -25,8 +25,10 @@ ALL = ["job.succeeded", "job.failed", "job.replanned"]
 
 
 @pytest.fixture
-def house(tmp_path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
-    made = House(tmp_path / "home", sqlite_store, monkeypatch, trainer=FAKE_TRAINER, webhook_private=True, poll_s=0.2)
+def box(tmp_path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultBox]:
+    made = FaultBox(
+        tmp_path / "home", sqlite_store, monkeypatch, trainer=FAKE_TRAINER, webhook_private=True, poll_s=0.2
+    )
     yield made
     made.close()
 
@@ -36,49 +38,49 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
 
 
-def hook(house: House, url: str, kinds: list[str] = ALL, by: Any = None) -> tuple[int, str]:
-    made = subscriptions.create(house.store, house.settings, by or house.owner, url, kinds)
+def hook(box: FaultBox, url: str, kinds: list[str] = ALL, by: Any = None) -> tuple[int, str]:
+    made = subscriptions.create(box.store, box.settings, by or box.owner, url, kinds)
     assert made.secret is not None
     return made.body["id"], made.secret
 
 
-def sent(house: House, webhook_id: int) -> list[Delivery]:
-    with house.store.reading() as session:
+def sent(box: FaultBox, webhook_id: int) -> list[Delivery]:
+    with box.store.reading() as session:
         return list(session.query(Delivery).filter_by(webhook_id=webhook_id).order_by(Delivery.id))
 
 
-def test_the_worker_tells_each_owner_and_no_receiver_holds_up_another(
-    house: House, authority: Authority, monkeypatch: pytest.MonkeyPatch
+def test_each_owner_gets_their_messages_and_a_slow_receiver_delays_no_other(
+    box: FaultBox, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    other = house.user("other")
+    other = box.user("other")
     with (
         receiving(authority.certificate("localhost")) as good,
-        receiving() as leads_on,
+        receiving() as redirecting,
         receiving() as slow,
         receiving() as elsewhere,
     ):
         good.statuses, slow.delay_s = [500], 5.0
-        leads_on.status, leads_on.headers = 307, {"Location": elsewhere.url()}
-        told, secret = hook(house, good.url("localhost"))
-        redirected, _ = hook(house, leads_on.url(), ["job.failed"])
+        redirecting.status, redirecting.headers = 307, {"Location": elsewhere.url()}
+        webhook, secret = hook(box, good.url("localhost"))
+        redirected, _ = hook(box, redirecting.url(), ["job.failed"])
         for _ in range(10):  # more than are sent at once
-            waited_for, _ = hook(house, slow.url(), by=other)
-            subscriptions.test(house.store, other, waited_for)
-        house.start_worker()
-        house.until("the slow one", lambda: slow.all)
+            slow_webhook, _ = hook(box, slow.url(), by=other)
+            subscriptions.test(box.store, other, slow_webhook)
+        box.start_worker()
+        box.until("the slow one", lambda: slow.all)
 
-        house.behave(need_mb_per_image=400)
+        box.behave(need_mb_per_image=400)
         large = {"train": {"steps": 3, "batch_size": 8}, "policy": {"plan_ahead": False}}
-        shrinks = house.submit(**large)
-        fails = house.submit(**{**large, "policy": {"plan_ahead": False, "levers": ["image_size"]}})
-        [shrunk, failed] = house.until_final(shrinks, fails)
+        shrinks = box.submit(**large)
+        fails = box.submit(**{**large, "policy": {"plan_ahead": False, "levers": ["image_size"]}})
+        [shrunk, failed] = box.until_final(shrinks, fails)
         assert (shrunk.state, failed.state) == (State.SUCCEEDED, State.FAILED)
-        house.until("every message", lambda: all(delivery.sent_at for delivery in sent(house, told)))
-        house.until("the redirect", lambda: sent(house, redirected)[0].tries)
+        box.until("every message", lambda: all(delivery.sent_at for delivery in sent(box, webhook)))
+        box.until("the redirect", lambda: sent(box, redirected)[0].tries)
 
     arrived = {got.headers["webhook-id"]: got for got in good.all}
-    assert len(good.all) == len(arrived) + 1  # the one that was answered with 500 came again, as the same
+    assert len(good.all) == len(arrived) + 1  # the message that was answered with 500 was repeated
     assert good.all[0].headers["webhook-id"] in [got.headers["webhook-id"] for got in good.all[1:]]
     kinds = sorted((got.message["type"], got.message["data"]["job"]["id"]) for got in arrived.values())
     assert kinds[0] == ("job.failed", fails)
@@ -87,40 +89,40 @@ def test_the_worker_tells_each_owner_and_no_receiver_holds_up_another(
     for got in good.all:
         verify(secret, got.headers, got.body)
     assert set(good.asked_for) == {"localhost"}
-    assert slow.most_at_once <= 2  # they waited for each other, and nobody for them
-    assert sent(house, redirected)[0].status == 307
+    assert slow.most_at_once <= 2  # slow messages of one user wait for each other only
+    assert sent(box, redirected)[0].status == 307
     assert elsewhere.all == []
 
 
-def test_a_worker_that_is_killed_in_the_middle_loses_no_message(house: House) -> None:
+def test_a_worker_that_is_killed_while_sending_loses_no_message(box: FaultBox) -> None:
     with receiving() as receiver:
-        number, secret = hook(house, receiver.url())
-        subscriptions.test(house.store, house.owner, number)  # while no worker is there
+        number, secret = hook(box, receiver.url())
+        subscriptions.test(box.store, box.owner, number)  # while no worker runs
         receiver.delay_s = 8.0
-        first = house.start_worker()
-        house.until("the first try", lambda: receiver.all)
-        house.kill(first)
+        first = box.start_worker()
+        box.until("the first try", lambda: receiver.all)
+        box.kill(first)
         receiver.delay_s = 0.0
-        [delivery] = sent(house, number)
+        [delivery] = sent(box, number)
         assert (delivery.sent_at, delivery.tries) == (None, 0)
         assert delivery.next_at is not None
         assert utc_now() < delivery.next_at < utc_now() + datetime.timedelta(minutes=2)
-        with house.store.transaction() as session:  # two minutes later
+        with box.store.transaction() as session:  # two minutes later
             session.query(Delivery).update({"next_at": utc_now()})
-        house.start_worker()
-        house.until("the second try", lambda: sent(house, number)[0].sent_at)
+        box.start_worker()
+        box.until("the second try", lambda: sent(box, number)[0].sent_at)
     assert [got.headers["webhook-id"] for got in receiver.all] == [delivery.message_id] * 2
     for got in receiver.all:
         verify(secret, got.headers, got.body)
 
 
 class TestOverTls:
-    """The connection goes to the address that was checked; the certificate must be the name's all the same."""
+    """The connection goes to the address that was checked, but the certificate must be valid for the host name."""
 
     NAME = "hooks.test"
 
     @pytest.fixture(autouse=True)
-    def _leads_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _resolves_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
         real = socket.getaddrinfo
 
         def resolve(host: str, *rest: Any, **options: Any) -> Any:
@@ -135,7 +137,7 @@ class TestOverTls:
             verify(secret, got.headers, got.body)
         return answer
 
-    def test_an_authority_that_nobody_trusts_is_refused(self, authority: Authority) -> None:
+    def test_a_certificate_of_an_untrusted_authority_is_refused(self, authority: Authority) -> None:
         with receiving(authority.certificate(self.NAME)) as receiver:
             answer = self.post(receiver)
         assert answer.status is None
@@ -148,7 +150,7 @@ class TestOverTls:
         return authority
 
     @pytest.mark.parametrize(("host", "asked_for"), [(NAME, NAME), ("127.0.0.1", None)])
-    def test_the_name_is_asked_for_and_the_certificate_is_its_own(
+    def test_the_host_name_is_sent_and_its_certificate_is_accepted(
         self, trusted: Authority, host: str, asked_for: str | None
     ) -> None:
         with receiving(trusted.certificate(host)) as receiver:
@@ -161,11 +163,11 @@ class TestOverTls:
         ("certified", "last_day", "problem"),
         [
             ("other.test", 1, "Hostname mismatch"),
-            ("127.0.0.1", 1, "Hostname mismatch"),  # the address is not what was asked for
+            ("127.0.0.1", 1, "Hostname mismatch"),  # valid for the address, but not for the host name
             (NAME, -1, "certificate has expired"),
         ],
     )
-    def test_another_s_certificate_or_an_old_one_is_refused(
+    def test_a_certificate_of_another_host_or_an_expired_one_is_refused(
         self, trusted: Authority, certified: str, last_day: int, problem: str
     ) -> None:
         with receiving(trusted.certificate(certified, last_day)) as receiver:

@@ -1,33 +1,31 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from services.store.engine import Store
-from tests.faults.house import House
-
-MakeHouse = Callable[..., House]
+from tests.faults.fault_box import FaultBox, MakeBox
 
 
 @pytest.fixture
-def make_house(tmp_path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeHouse]:
-    """On SQLite: what differs between the databases is shown elsewhere."""
-    yield from _houses(tmp_path, sqlite_store, monkeypatch)
+def make_box(tmp_path: Path, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeBox]:
+    """On SQLite. Tests in which the database matters use `make_box_on_both`."""
+    yield from _boxes(tmp_path, sqlite_store, monkeypatch)
 
 
 @pytest.fixture
-def make_house_on_both(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeHouse]:
-    yield from _houses(tmp_path, store, monkeypatch)
+def make_box_on_both(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeBox]:
+    yield from _boxes(tmp_path, store, monkeypatch)
 
 
-def _houses(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeHouse]:
-    made: list[House] = []
+def _boxes(folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeBox]:
+    made: list[FaultBox] = []
 
-    def make(**options: Any) -> House:
-        made.append(House(folder / "home", store, monkeypatch, **options))
+    def make(**options: Any) -> FaultBox:
+        made.append(FaultBox(folder / "home", store, monkeypatch, **options))
         return made[-1]
 
     yield make
-    for house in made:
-        house.close()
+    for box in made:
+        box.close()

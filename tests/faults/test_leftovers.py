@@ -1,9 +1,8 @@
-"""What may be left of an attempt, and what may go wrong while it is looked after."""
+"""Processes that an attempt leaves behind, and errors while an attempt starts or ends."""
 
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,8 @@ import pytest
 from services.attempt_paths import attempt_dir
 from services.attempts import finish
 from services.domain.jobs.states import State
-from tests.faults.house import TRAINER, House
+from tests.faults.fault_box import TRAINER, MakeBox
 from worker import dispatch
-
-MakeHouse = Callable[..., House]
 
 PARENT = """
 import os, subprocess, sys
@@ -24,87 +21,85 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 
 
-def test_a_child_of_a_dead_trainer_does_not_keep_its_job_for_ever(make_house: MakeHouse, tmp_path: Path) -> None:
-    """Supervisor and trainer are killed; a process that the trainer has started holds the job's lock."""
+def test_a_child_of_a_dead_trainer_does_not_block_its_job(make_box: MakeBox, tmp_path: Path) -> None:
+    """Supervisor and trainer are killed; a process that the trainer started still holds the job's lock."""
     program = tmp_path / "parent.py"
     program.write_text(PARENT)
-    house = make_house(trainer=f"{sys.executable} {program} {TRAINER.split(maxsplit=1)[1]}")
-    house.behave(step_s=60)
-    job_id = house.submit()
-    house.work()
-    running = house.running(job_id)
-    house.until_phase(job_id, "training")
-    house.behave()
-    os.kill(running.supervisor, signal.SIGSTOP)
-    os.kill(running.trainer, signal.SIGKILL)
-    os.kill(running.supervisor, signal.SIGKILL)
-    [job] = house.until_final(job_id)
+    box = make_box(trainer=f"{sys.executable} {program} {TRAINER.split(maxsplit=1)[1]}")
+    box.behave(step_s=60)
+    job_id = box.submit()
+    box.work()
+    running = box.running(job_id)
+    box.until_phase(job_id, "training")
+    box.behave()
+    box.kill_both(running)
+    [job] = box.until_final(job_id)
     assert (job.state, job.attempts) == (State.SUCCEEDED, 2)
-    house.check()
+    box.check()
 
 
-def test_one_attempt_that_cannot_be_concluded_does_not_hold_up_the_others(
-    make_house: MakeHouse, monkeypatch: pytest.MonkeyPatch
+def test_an_attempt_that_cannot_be_concluded_does_not_block_others(
+    make_box: MakeBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make_house(devices="cpu:1000,cpu:1001")
-    house.behave(step_s=60)
-    poisoned, other = house.submit(), house.submit()
-    house.work()
-    running = [house.running(job_id) for job_id in (poisoned, other)]
-    house.rest()
+    box = make_box(devices="cpu:1000,cpu:1001")
+    box.behave(step_s=60)
+    broken, other = box.submit(), box.submit()
+    box.work()
+    running = [box.running(job_id) for job_id in (broken, other)]
+    box.rest()
     for one in running:
         os.kill(one.supervisor, signal.SIGKILL)
-        house.until_dead(one.trainer)
-    house.behave()
-    concluded = finish.conclude
+        box.until_dead(one.trainer)
+    box.behave()
+    conclude = finish.conclude
 
     def fail(store: Any, job_id: int, *rest: Any) -> Any:
-        if job_id == poisoned:
-            raise RuntimeError("a row that nobody has foreseen")
-        return concluded(store, job_id, *rest)
+        if job_id == broken:
+            raise RuntimeError("an unexpected row")
+        return conclude(store, job_id, *rest)
 
     monkeypatch.setattr(finish, "conclude", fail)
-    house.work()
-    [job] = house.until_final(other)
+    box.work()
+    [job] = box.until_final(other)
     assert job.state == State.SUCCEEDED
     monkeypatch.undo()
-    monkeypatch.setenv("FAKE_TRAINER", str(house.behaviour_file))
-    house.until_final(poisoned)
-    house.check()
+    monkeypatch.setenv("FAKE_TRAINER", str(box.behaviour_file))
+    box.until_final(broken)
+    box.check()
 
 
 def test_a_job_that_cannot_be_started_fails_with_the_reason_and_others_start(
-    make_house: MakeHouse, monkeypatch: pytest.MonkeyPatch
+    make_box: MakeBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = make_house()
-    composed = dispatch._build_config
+    box = make_box()
+    build_config = dispatch._build_config
 
     def fail(settings: Any, claim: Any) -> Any:
-        if claim.job_id == poisoned:
-            raise LookupError("something that nobody has foreseen")
-        return composed(settings, claim)
+        if claim.job_id == broken:
+            raise LookupError("an unexpected error")
+        return build_config(settings, claim)
 
     monkeypatch.setattr(dispatch, "_build_config", fail)
-    poisoned, other = house.submit(), house.submit(priority=-5)
-    house.work()
-    [job, following] = house.until_final(poisoned, other)
+    broken, other = box.submit(), box.submit(priority=-5)
+    box.work()
+    [job, following] = box.until_final(broken, other)
     assert (job.state, following.state) == (State.FAILED, State.SUCCEEDED)
-    assert "something that nobody has foreseen" in (job.reason or "")
-    house.check()
+    assert "an unexpected error" in (job.reason or "")
+    box.check()
 
 
-def test_a_disk_without_room_for_a_note_does_not_keep_the_end_from_the_database(
-    make_house: MakeHouse, tmp_path: Path
+def test_the_end_is_stored_in_the_database_even_if_its_note_cannot_be_written(
+    make_box: MakeBox, tmp_path: Path
 ) -> None:
-    """The note of the exit status is for when the database is away; here it is there."""
-    house = make_house()
-    house.behave(step_s=0.2)
-    job_id = house.submit(train={"steps": 8, "batch_size": 4})
-    house.work()
-    house.running(job_id)
-    note = attempt_dir(house.settings, job_id, 1) / "exit.json"
+    """As on a full disk. The note is needed only while the database is unavailable."""
+    box = make_box()
+    box.behave(step_s=0.2)
+    job_id = box.submit(train={"steps": 8, "batch_size": 4})
+    box.work()
+    box.running(job_id)
+    note = attempt_dir(box.settings, job_id, 1) / "exit.json"
     note.mkdir()
-    (note / "in the way").touch()
-    [job] = house.until_final(job_id)
+    (note / "file").touch()
+    [job] = box.until_final(job_id)
     assert (job.state, job.attempts) == (State.SUCCEEDED, 1)
-    house.check()
+    box.check()

@@ -1,11 +1,11 @@
-"""Workers, Redis and the database that go away and come back: nothing is lost, nothing runs twice."""
+"""Workers, Redis and the database stop and come back: nothing is lost, nothing runs twice."""
 
 import contextlib
 import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,81 +15,79 @@ from services.broker import wake_workers_now
 from services.domain.jobs.states import State
 from services.store import migrate
 from services.store.engine import Store
-from tests.faults.house import House, wait
+from tests.faults.fault_box import FaultBox, MakeBox, wait
 from tests.support.databases import postgres_folder, start_postgres
 from worker.process_locks import is_alive
 
-MakeHouse = Callable[..., House]
 
-
-def test_a_worker_that_is_killed_leaves_training_alone_and_its_successor_takes_it_up(make_house: MakeHouse) -> None:
-    house = make_house(broker_url="")
-    house.start_redis()
-    worker = house.start_worker()
-    house.behave(step_s=0.3)
-    job_id = house.submit(train={"steps": 30, "batch_size": 4})
-    running = house.running(job_id)
-    house.until_step(job_id, 1)
-    house.kill(worker)
-    house.until_step(job_id, 3)
+def test_training_goes_on_after_its_worker_is_killed_and_the_next_worker_takes_over(make_box: MakeBox) -> None:
+    box = make_box(broker_url="")
+    box.start_redis()
+    worker = box.start_worker()
+    box.behave(step_s=0.3)
+    job_id = box.submit(train={"steps": 30, "batch_size": 4})
+    running = box.running(job_id)
+    box.until_step(job_id, 1)
+    box.kill(worker)
+    box.until_step(job_id, 3)
     assert is_alive(running.trainer, running.trainer_started)
-    successor = house.start_worker()
-    waiting = house.submit(name="next")
-    house.until_step(job_id, 12)
-    house.kill(successor)
-    os.kill(running.supervisor, signal.SIGKILL)  # with nobody there to see it
-    house.until_dead(running.trainer)
-    house.behave()
-    house.start_worker()
-    [job, following] = house.until_final(job_id, waiting)
+    successor = box.start_worker()
+    waiting = box.submit(name="next")
+    box.until_step(job_id, 12)
+    box.kill(successor)
+    os.kill(running.supervisor, signal.SIGKILL)  # while no worker runs
+    box.until_dead(running.trainer)
+    box.behave()
+    box.start_worker()
+    [job, following] = box.until_final(job_id, waiting)
     assert (job.state, job.attempts, job.step) == (State.SUCCEEDED, 2, 30)
     assert (following.state, following.attempts) == (State.SUCCEEDED, 1)
-    house.check()
+    box.check()
 
 
-def test_wake_ups_may_come_many_times_and_to_several_workers(make_house: MakeHouse) -> None:
-    house = make_house(broker_url="", devices="cpu:1000,cpu:1001", poll_s=0.2)
-    house.start_redis()
-    house.start_worker()
-    house.start_worker()  # of the same host, as in an upgrade that overlaps
-    house.until("the devices", lambda: house.devices() == 2)
-    jobs = [house.submit() for _ in range(6)]
+def test_repeated_wake_ups_of_several_workers_start_each_job_once(make_box: MakeBox) -> None:
+    box = make_box(broker_url="", devices="cpu:1000,cpu:1001", poll_s=0.2)
+    box.start_redis()
+    box.start_worker()
+    box.start_worker()  # on the same host, as during an upgrade
+    box.until("the devices", lambda: box.devices() == 2)
+    jobs = [box.submit() for _ in range(6)]
     for _ in range(30):
-        assert wake_workers_now(house.settings)
-    assert all(job.state == State.SUCCEEDED and job.attempts == 1 for job in house.until_final(*jobs))
-    house.check()
+        assert wake_workers_now(box.settings)
+    assert all(job.state == State.SUCCEEDED and job.attempts == 1 for job in box.until_final(*jobs))
+    box.check()
 
 
-def test_without_redis_jobs_start_all_the_same(make_house: MakeHouse) -> None:
-    house = make_house(broker_url="")  # and nobody starts one
-    house.start_worker()
+def test_jobs_start_without_redis(make_box: MakeBox) -> None:
+    box = make_box(broker_url="")  # the private Redis, which is not started
+    box.start_worker()
     began = time.monotonic()
-    [job] = house.until_final(house.submit())
+    [job] = box.until_final(box.submit())
     assert job.state == State.SUCCEEDED
     assert time.monotonic() - began < 30
-    redis = house.start_redis()  # comes late, and goes again
-    house.until_final(house.submit())
-    house.kill(redis)
-    [job] = house.until_final(house.submit())
+    redis = box.start_redis()  # starts late, and is killed again
+    box.until_final(box.submit())
+    box.kill(redis)
+    [job] = box.until_final(box.submit())
     assert job.state == State.SUCCEEDED
-    house.check()
+    box.check()
 
 
-def test_a_database_that_is_locked_while_an_attempt_ends_is_told_later(make_house: MakeHouse, tmp_path: Path) -> None:
-    house = make_house()
-    house.behave(step_s=0.1)
-    job_id = house.submit(train={"steps": 5, "batch_size": 4})
-    house.work()
-    running = house.running(job_id)
+def test_an_attempt_that_ends_while_the_database_is_locked_is_stored_later(make_box: MakeBox, tmp_path: Path) -> None:
+    box = make_box()
+    box.behave(step_s=0.1)
+    job_id = box.submit(train={"steps": 5, "batch_size": 4})
+    box.work()
+    running = box.running(job_id)
     with contextlib.closing(sqlite3.connect(tmp_path / "test.db", timeout=10)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        house.until_dead(running.trainer)
+        box.until_dead(running.trainer)
         wait(1.0)
         assert is_alive(running.supervisor, running.supervisor_started)
         other.rollback()
-    [job] = house.until_final(job_id)
+    [job] = box.until_final(job_id)
     assert (job.state, job.attempts, job.step) == (State.SUCCEEDED, 1, 5)
-    house.check()
+    box.check()
 
 
 @pytest.fixture
@@ -101,29 +99,31 @@ def own_postgres() -> Iterator[Any]:
 
 
 @pytest.fixture
-def house_on_it(own_postgres: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def box_on_postgres(own_postgres: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultBox]:
     store = Store.open(own_postgres.get_uri())
     migrate.upgrade(store.engine)
-    house = House(tmp_path / "home", store, monkeypatch)
-    yield house
-    house.close()
+    box = FaultBox(tmp_path / "home", store, monkeypatch)
+    yield box
+    box.close()
     store.close()
 
 
-def test_a_database_that_is_away_while_an_attempt_ends_is_told_later(own_postgres: Any, house_on_it: House) -> None:
-    """Training goes on without it, and the outcome waits."""
-    house = house_on_it
-    house.behave(step_s=0.3)
-    job_id = house.submit(train={"steps": 6, "batch_size": 4})
-    house.work()
-    running = house.running(job_id)
-    house.until_step(job_id, 1)
+def test_an_attempt_that_ends_while_the_database_is_down_is_stored_later(
+    own_postgres: Any, box_on_postgres: FaultBox
+) -> None:
+    """Training goes on without the database, and the outcome waits on disk."""
+    box = box_on_postgres
+    box.behave(step_s=0.3)
+    job_id = box.submit(train={"steps": 6, "batch_size": 4})
+    box.work()
+    running = box.running(job_id)
+    box.until_step(job_id, 1)
     own_postgres._stop()
-    house.until_step(job_id, 5)
-    house.until_dead(running.trainer)
+    box.until_step(job_id, 5)
+    box.until_dead(running.trainer)
     wait(1.0)
     assert is_alive(running.supervisor, running.supervisor_started)
     own_postgres.ensure_postgres_running()
-    [job] = house.until_final(job_id)
+    [job] = box.until_final(job_id)
     assert (job.state, job.attempts, job.step) == (State.SUCCEEDED, 1, 6)
-    house.check()
+    box.check()

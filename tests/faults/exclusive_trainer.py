@@ -1,7 +1,7 @@
-"""The fake trainer with a witness of its own: kernel locks that nothing else knows of.
+"""A fake trainer that notices a second trainer of the same job or on the same device.
 
-One file per job and one per device, locked as long as the process lives. Whoever finds one locked has met a second
-trainer of the same job, or on the same device, and writes it down. A death without a word releases them.
+It locks one file per job and one per device while it runs. Nothing else uses these locks, and the kernel releases them
+however the process dies. A trainer that finds a file locked writes that into `doubles.txt`.
 """
 
 import fcntl
@@ -15,14 +15,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support.fake_trainer import Fake
 
 
-class Witness(Fake):
+class ExclusiveTrainer(Fake):
     def run(self) -> None:
         folder = Path(self.behaviour["observer"]).parent
         job, device = Path(self.spec.job_dir).name, self.spec.device.memory_limit_mb
-        self.held = [self.hold(folder / f"witness-{name}") for name in (f"job-{job}", f"device-{device}")]
+        self.locks = [self.lock(folder / f"exclusive-{name}") for name in (f"job-{job}", f"device-{device}")]
         super().run()
 
-    def hold(self, path: Path) -> int:
+    def lock(self, path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -33,4 +33,4 @@ class Witness(Fake):
 
 
 if __name__ == "__main__":
-    Witness(Path(sys.argv[1])).run()
+    ExclusiveTrainer(Path(sys.argv[1])).run()

@@ -1,4 +1,4 @@
-"""A box whose parts can be killed, stopped and taken away; and a witness that says whether anything ran twice."""
+"""A test box whose processes can be killed and stopped, and a check that nothing ran twice."""
 
 import contextlib
 import json
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from tests.support.box import ROOT, Box
 from worker.notes import Running
 from worker.process_locks import is_alive, start_time
 
-TRAINER = f"{sys.executable} {Path(__file__).with_name('witness.py')}"
+TRAINER = f"{sys.executable} {Path(__file__).with_name('exclusive_trainer.py')}"
 
 
-class House(Box):
+class FaultBox(Box):
+    """`check()` holds whatever was killed. `close()` kills what a test left running."""
+
     def __init__(self, home: Path, store: Store, monkeypatch: Any, **options: Any) -> None:
         super().__init__(home, store, monkeypatch, **{"trainer": TRAINER, "stop_grace_s": 1.0, **options})
         self.started: list[subprocess.Popen[bytes]] = []
@@ -49,18 +52,18 @@ class House(Box):
     # Faults
 
     def kill(self, process: "subprocess.Popen[bytes]") -> None:
-        """It and whatever it has started in its own group."""
+        """Kill the process and the rest of its process group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def running(self, job_id: int, number: int = 1) -> Running:
-        """The processes of an attempt that trains, once it does."""
+        """The processes of an attempt, once it has started."""
         folder = attempt_dir(self.settings, job_id, number)
         return self.until(f"attempt {number}", lambda: Running.read(folder))
 
     def until_step(self, job_id: int, step: int, number: int = 1) -> None:
-        """As the trainer wrote it down, not as the database knows it."""
+        """By the trainer's own events, not by the database."""
         events = attempt_dir(self.settings, job_id, number) / "events.jsonl"
 
         def reached() -> bool:
@@ -68,6 +71,22 @@ class House(Box):
             return any(json.loads(line).get("step", 0) >= step for line in lines)
 
         self.until(f"step {step}", reached)
+
+    def start_deaf_trainer(self) -> tuple[int, Running]:
+        """Start a job whose trainer ignores SIGTERM; later trainers do not. Returns the job and its processes."""
+        self.behave(die="deaf", die_at_step=1)
+        job_id = self.submit()
+        self.work()
+        running = self.running(job_id)
+        self.until_step(job_id, 1)
+        self.behave()
+        return job_id, running
+
+    def kill_both(self, running: Running) -> None:
+        """Kill trainer and supervisor as the end of a container does: neither sees the other end."""
+        os.kill(running.supervisor, signal.SIGSTOP)
+        os.kill(running.trainer, signal.SIGKILL)
+        os.kill(running.supervisor, signal.SIGKILL)
 
     def until_dead(self, pid: int) -> None:
         self.until(f"the death of {pid}", lambda: start_time(pid) is None)
@@ -79,14 +98,14 @@ class House(Box):
         with self.store.reading() as session:
             return session.query(Device).count()
 
-    # The witness
+    # What must hold
 
     def check(self) -> None:
-        """What must hold whatever happened."""
+        """Check what must hold after any fault: no trainer ran twice, and every job is final or queued."""
         doubles = self.home / "doubles.txt"
         assert not doubles.exists(), doubles.read_text()
-        told = self.observer.read_text().splitlines() if self.observer.exists() else []
-        lives = [line.split()[:3] for line in told if line.startswith("START")]
+        lines = self.observer.read_text().splitlines() if self.observer.exists() else []
+        lives = [line.split()[:3] for line in lines if line.startswith("START")]
         assert len(lives) == len({tuple(life) for life in lives}), "an attempt was started twice"
         with self.store.reading() as session:
             for job in session.query(Job):
@@ -101,7 +120,7 @@ class House(Box):
         assert self.leases() == []
 
     def _check_success(self, job: Job) -> None:
-        """By the files alone, not by what anybody says of them."""
+        """By the files alone."""
         folder = job_dir(self.settings, job.id)
         assert (folder / "export" / "saved_model" / "variables" / "variables.index").exists()
         [saved] = folder.glob("checkpoints/*/fake-step")
@@ -113,22 +132,25 @@ class House(Box):
         return (log.read_text()[-4000:] if log.exists() else "") + super().describe()
 
     def close(self) -> None:
-        """Whatever a test has left alive, stopped or not."""
+        """Kill whatever a test left running or stopped."""
         self.rest()
         for process in self.started:
             self.kill(process)
         for folder in self.settings.jobs_dir.glob("*/attempt-*"):
             note = Running.read(folder)
-            for pid, started in [] if note is None else _both(note):
+            for pid, started in [] if note is None else _processes(note):
                 if is_alive(pid, started) and pid != os.getpid():
                     os.kill(pid, signal.SIGKILL)
         self.worker.store.close()
 
 
-def _both(note: Running) -> list[tuple[int, int | None]]:
+MakeBox = Callable[..., FaultBox]
+
+
+def _processes(note: Running) -> list[tuple[int, int | None]]:
     return [(note.supervisor, note.supervisor_started), (note.trainer, note.trainer_started)]
 
 
 def wait(seconds: float) -> None:
-    """For what must not happen, there is no sign to wait for."""
+    """Wait for real time: that something does not happen has no sign to wait for."""
     time.sleep(seconds)
