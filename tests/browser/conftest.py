@@ -1,4 +1,4 @@
-"""A real Chromium before a real service; a page that logs an error, breaks its policy or asks another host fails."""
+"""A real Chromium and a real service. A page that logs an error or sends a request to another host fails its test."""
 
 import os
 import re
@@ -14,11 +14,11 @@ from tests.browser.service import PASSWORD, Service
 from tests.support.box import ROOT
 from tests.support.newcomer import Newcomer
 
-PATIENCE_MS = 90_000  # for what takes a second on a machine that has nothing else to do
-expect.set_options(timeout=PATIENCE_MS)
+TIMEOUT_MS = 90_000  # long: on a busy machine, a second of work can take a minute
+expect.set_options(timeout=TIMEOUT_MS)
 
-NAMED_HOST = "gpu-box"  # leads here; to a browser it is another machine, and plain HTTP from there not to be trusted
-A_PAGE = re.compile(r"/v1/jobs\?.*limit=50")
+NAMED_HOST = "gpu-box"  # resolves to this machine, but a browser does not treat plain HTTP to it as secure
+JOBS_REQUEST = re.compile(r"/v1/jobs\?.*limit=50")
 Tab = Callable[..., Page]
 
 
@@ -32,12 +32,12 @@ def chromium_path() -> str:
 
 @pytest.fixture(scope="module")
 def chromium(chromium_path: str) -> Iterator[Browser]:
-    """For each module: while Playwright is there, nothing else in this process can use asyncio."""
+    """One browser per module: while Playwright runs, nothing else in this process can use asyncio."""
     with sync_playwright() as playwright:
         arguments = [f"--host-resolver-rules=MAP {NAMED_HOST} 127.0.0.1"]
         if os.getuid() == 0:
             arguments.append("--no-sandbox")
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=arguments, timeout=PATIENCE_MS)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=arguments, timeout=TIMEOUT_MS)
         yield browser
         browser.close()
 
@@ -51,16 +51,16 @@ def _service(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def service(_service: Service) -> Iterator[Service]:
-    """Two slots and the fake trainer; at rest before and after each test."""
+    """Two slots and the fake trainer. No job runs or waits before and after each test."""
     yield _service
     _service.tidy()
 
 
 class Guard:
-    """What must not happen in a page. `allow` is for what a test does on purpose."""
+    """Collects errors in pages, and requests to other hosts. `allow` is for those that a test causes on purpose."""
 
     def __init__(self) -> None:
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
         self._allowed: list[str] = []
 
     def allow(self, pattern: str) -> None:
@@ -79,11 +79,11 @@ class Guard:
         if urlsplit(url).netloc not in ("", host):
             self._note(f"request to another host: {url}")
 
-    def _note(self, trouble: str) -> None:
-        self.troubles.append(trouble)
+    def _note(self, problem: str) -> None:
+        self.problems.append(problem)
 
     def check(self) -> None:
-        found = [one for one in self.troubles if not any(re.search(pattern, one) for pattern in self._allowed)]
+        found = [one for one in self.problems if not any(re.search(pattern, one) for pattern in self._allowed)]
         assert not found, "\n".join(found)
 
 
@@ -96,9 +96,9 @@ def guard() -> Iterator[Guard]:
 
 @pytest.fixture
 def open_tab(chromium: Browser, guard: Guard) -> Iterator[Tab]:
-    """`open_tab(service, path, user="admin", **options)`: a page of a browser of its own, logged in (None: not).
+    """`open_tab(service, path, user="admin", **options)`: a page in a separate browser context, logged in as `user`.
 
-    `host`: another name and port that lead to the service.
+    `user=None`: not logged in. `host`: another host name and port of the service.
     """
     contexts: list[BrowserContext] = []
 
@@ -106,7 +106,7 @@ def open_tab(chromium: Browser, guard: Guard) -> Iterator[Tab]:
         service: Service, path: str = "/", user: str | None = "admin", host: str | None = None, **options: Any
     ) -> Page:
         context = chromium.new_context(base_url=service.url, storage_state=_state(chromium, service, user), **options)
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(TIMEOUT_MS)
         contexts.append(context)
         guard.watch(context, host or urlsplit(service.url).netloc)
         page = context.new_page()
@@ -123,7 +123,7 @@ def _state(chromium: Browser, service: Service, user: str | None) -> Any:
         return None
     if user not in service.states:
         with chromium.new_context(base_url=service.url) as context:
-            context.set_default_timeout(PATIENCE_MS)
+            context.set_default_timeout(TIMEOUT_MS)
             page = context.new_page()
             page.goto("/login")
             log_in(page, service, user)
@@ -132,7 +132,7 @@ def _state(chromium: Browser, service: Service, user: str | None) -> Any:
 
 
 def log_in(page: Page, service: Service, user: str) -> None:
-    """By the login page, which is open."""
+    """Log in on the login page, which must be open."""
     if user == "admin":
         page.get_by_text("Log in with a token").click()
         page.get_by_label("Token").fill(service.token)
@@ -144,12 +144,12 @@ def log_in(page: Page, service: Service, user: str) -> None:
     page.wait_for_url(lambda url: not urlsplit(url).path.startswith("/login"))
 
 
-def in_twos(route: Route) -> None:
-    """For requests like A_PAGE: pages of two jobs."""
+def two_per_page(route: Route) -> None:
+    """A route for JOBS_REQUEST: two jobs per page."""
     route.continue_(url=route.request.url.replace("limit=50", "limit=2"))
 
 
 @pytest.fixture
 def page(open_tab: Tab, service: Service) -> Page:
-    """The list of jobs, as the admin."""
+    """The list of jobs, logged in as admin."""
     return open_tab(service)

@@ -1,4 +1,4 @@
-"""The service that the browser tests look at, and the people who use it."""
+"""The service under test, with some users and ways to create jobs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -31,7 +31,7 @@ _REQUEST = {"dataset": "shapes", "model": "efficientdet_d0", "image_size": [256,
 
 
 class Service:
-    """Started as people start it. Its people: the admin (by token), anna (a member), vera (a viewer)."""
+    """Started with `python -m launcher run`. Its users: admin (by token), anna (a member), vera (a viewer)."""
 
     def __init__(self, newcomer: Newcomer, **settings: str) -> None:
         self.newcomer = newcomer
@@ -41,7 +41,7 @@ class Service:
         self.client: httpx.Client = self.started.client()
         self.token = (self.home / "admin-token").read_text().strip()
         self.settings = Settings(home=self.home)
-        self.states: dict[str, Any] = {}  # browser storage of each user who has logged in
+        self.states: dict[str, Any] = {}  # browser storage of each user that has logged in
         for name, role in (("anna", "member"), ("vera", "viewer")):
             self.ask("POST", "/v1/users", {"name": name, "role": role, "password": PASSWORD})
         until("devices", lambda: self.ask("GET", "/v1/devices")["items"])
@@ -66,14 +66,14 @@ class Service:
 
         return until(f"job {job_id} {states}", reached)
 
-    def finished(self, **request: Any) -> int:
-        """A job that has succeeded."""
+    def run_job(self, **request: Any) -> int:
+        """Submit a job and wait until it has succeeded."""
         job_id = self.submit(**request)
         assert self.until_state(job_id, "succeeded", "failed", "cancelled")["state"] == "succeeded"
         return job_id
 
-    def made(self, state: str = "succeeded", attempts: int = 0, **request: Any) -> int:
-        """A job that looks as if it had come to this state with this many attempts; no worker touches it."""
+    def make_job(self, state: str = "succeeded", attempts: int = 0, **request: Any) -> int:
+        """Write a job with this state and number of attempts into the database. No worker claims it."""
         wanted = {**_REQUEST, "device": {"min_memory_mb": 500_000, "wait": True}, **request}
         with self.store() as store:
             admin = principal.authenticate(store, self.token)
@@ -85,8 +85,8 @@ class Service:
                 Image.new("RGB", (64, 32), "teal").save(self.log(job_id, attempts).parent / "samples/step-40-0.png")
         return job_id
 
-    def try_again(self, job_id: int, attempt: int) -> None:
-        """One more attempt of a job that was made."""
+    def add_attempt(self, job_id: int, attempt: int) -> None:
+        """Write one more attempt of a job that `make_job` wrote."""
         with self.store() as store:
             Records(store, self.settings).attempt(job_id, attempt)
 
@@ -94,11 +94,11 @@ class Service:
         return self.settings.jobs_dir / str(job_id) / f"attempt-{attempt}" / "train.log"
 
     def behave(self, **behaviour: Any) -> None:
-        """How trainers that are started from now on behave (tests/support/fake_trainer.py)."""
+        """Set how trainers behave that start from now on (tests/support/fake_trainer.py)."""
         self.newcomer.behave(**behaviour)
 
     def busy(self) -> None:
-        """Trainers started from now on run until they are stopped."""
+        """Trainers that start from now on take long."""
         self.behave(step_s=0.5)
 
     def open_jobs(self) -> Sequence[Any]:
@@ -106,12 +106,12 @@ class Service:
         return items
 
     def tidy(self) -> None:
-        """Nothing runs and nothing waits, for the next test."""
+        """Cancel all jobs, and wait until none runs or waits."""
         self.behave()
         for job in self.open_jobs():
-            with suppress(AssertionError):  # it has ended meanwhile
+            with suppress(AssertionError):  # it has just ended
                 self.ask("POST", f"/v1/jobs/{job['id']}/cancel")
-        until("rest", lambda: not self.open_jobs())
+        until("no open jobs", lambda: not self.open_jobs())
 
     @contextmanager
     def store(self) -> Iterator[Store]:

@@ -1,4 +1,4 @@
-"""The front page, devices, settings and what every page has, as people use them."""
+"""The front page, devices, settings, and the parts that every page has."""
 
 import datetime
 import re
@@ -19,7 +19,7 @@ def row(page: Page, job_id: int) -> Locator:
     return page.locator(f'#rows tr[data-key="{job_id}"]')
 
 
-def test_the_front_page_says_what_went_wrong_and_what_was_done_about_it(service: Service, page: Page) -> None:
+def test_the_front_page_shows_failures_and_what_was_done_about_them(service: Service, page: Page) -> None:
     service.behave(need_mb_per_image=300)
     asked: dict[str, Any] = {"train": {"steps": 3, "batch_size": 4}}
     shrunk = service.submit(policy={"plan_ahead": False}, **asked)
@@ -34,13 +34,13 @@ def test_the_front_page_says_what_went_wrong_and_what_was_done_about_it(service:
     expect(row(page, stuck).locator(".why")).to_have_attribute("title", reason)
 
 
-def test_the_devices_on_top_say_whose_job_they_have_and_how_far_it_is(service: Service, page: Page) -> None:
+def test_the_devices_at_the_top_show_their_jobs_owner_and_progress(service: Service, page: Page) -> None:
     service.behave(need_mb_per_image=100, step_s=0.3)
     job = service.submit(steps=1000, name="on a slot")
     tile = page.locator("#device-tiles li", has_text="on a slot")
     expect(tile).to_contain_text("in use")
     held = 100 * service.job(job)["plan"]["micro_batch"]
-    expect(tile).to_contain_text(f"{held} MB of")  # what its trainer says, not what the host does
+    expect(tile).to_contain_text(f"{held} MB of")  # as the trainer reports, not the host
     expect(tile).to_contain_text("admin")
     expect(tile).to_contain_text("%")
     expect(page.locator("#device-tiles li")).to_have_count(2)
@@ -48,8 +48,8 @@ def test_the_devices_on_top_say_whose_job_they_have_and_how_far_it_is(service: S
     expect(page).to_have_url(f"{service.url}/jobs/{job}")
 
 
-def test_states_and_mine_are_one_click_each_and_live_in_the_url(service: Service, open_tab: Tab) -> None:
-    job = service.finished(name="the admin's")
+def test_the_filters_for_state_and_mine_are_one_click_each_and_in_the_url(service: Service, open_tab: Tab) -> None:
+    job = service.run_job(name="the admin's")
     page = open_tab(service, user="anna")
     expect(row(page, job)).to_be_visible()
     mine, cancelled = page.get_by_role("button", name="Mine"), page.get_by_role("button", name="Cancelled")
@@ -67,7 +67,7 @@ def test_states_and_mine_are_one_click_each_and_live_in_the_url(service: Service
     expect(row(page, job)).to_be_visible()
 
 
-def test_choosing_moves_nothing_and_a_key_undoes_it(service: Service, page: Page) -> None:
+def test_selecting_rows_moves_nothing_and_a_key_clears_the_selection(service: Service, page: Page) -> None:
     service.busy()
     job = service.submit(steps=1000)
     expect(row(page, job)).to_contain_text("running")
@@ -83,19 +83,19 @@ def test_choosing_moves_nothing_and_a_key_undoes_it(service: Service, page: Page
     expect(page.locator("#bulk")).to_be_hidden()
 
 
-def test_who_waits_is_told_when_a_device_may_be_free(service: Service, page: Page) -> None:
+def test_a_waiting_job_shows_when_a_device_may_be_free(service: Service, page: Page) -> None:
     service.busy()
     for job in [service.submit(steps=1000) for _ in range(2)]:
-        service.until_state(job, "running")  # with a device left free, it may say instead what it waits for
+        service.until_state(job, "running")  # with a free device, the row could show another reason to wait
     waiting = service.submit()
     expect(row(page, waiting)).to_contain_text("next in queue")
-    expect(row(page, waiting)).to_contain_text(re.compile(r"in about \d+ s"))  # as soon as the pace is known
+    expect(row(page, waiting)).to_contain_text(re.compile(r"in about \d+ s"))  # once the speed is known
     page.goto(f"/jobs/{waiting}")
     expect(page.locator("#now")).to_contain_text(re.compile(r"Next in queue, to start in about \d+ s"))
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/devices/none"])
-def test_a_wrong_address_has_a_page_and_the_way_back(service: Service, open_tab: Tab, guard: Guard, path: str) -> None:
+def test_a_wrong_url_shows_a_page_with_a_link_back(service: Service, open_tab: Tab, guard: Guard, path: str) -> None:
     guard.allow("404")
     page = open_tab(service, path)
     expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
@@ -104,10 +104,10 @@ def test_a_wrong_address_has_a_page_and_the_way_back(service: Service, open_tab:
     expect(page).to_have_url(f"{service.url}/")
 
 
-def test_a_device_s_memory_is_its_job_s_and_its_past_needs_no_click(service: Service, open_tab: Tab) -> None:
+def test_a_device_shows_its_jobs_memory_and_its_history_without_a_click(service: Service, open_tab: Tab) -> None:
     service.behave(need_mb_per_image=100, step_s=0.3)
     service.submit(steps=1000, name="holds memory")
-    # The service measures what fits before it trains: how much that is, is not said here.
+    # The probe chooses the micro-batch, so the amount of memory is not fixed here.
     held = until("memory", lambda: max(one["ours_bytes"] for one in service.ask("GET", "/v1/devices")["items"])) >> 20
     page = open_tab(service, "/devices")
     card = page.locator("article", has_text="holds memory")
@@ -122,7 +122,7 @@ def test_a_device_s_memory_is_its_job_s_and_its_past_needs_no_click(service: Ser
 
 @pytest.fixture
 def away(service: Service) -> Iterator[str]:
-    """A device of a host that was heard of last two hours ago."""
+    """A device of a host that last reported two hours ago."""
     seen_at = utc_now() - datetime.timedelta(hours=2)
     what = {"name": "CPU slot", "total_bytes": 2**30, "free_bytes": 2**30, "bfloat16": False, "processes": []}
     with service.store() as store:
@@ -133,7 +133,7 @@ def away(service: Service) -> Iterator[str]:
             session.delete(session.get(Device, "old/cpu-0"))
 
 
-def test_only_a_device_that_is_away_says_when_it_was_seen_and_news_of_it_do_not_change_that(
+def test_only_an_offline_device_shows_when_it_was_last_seen_also_after_an_update(
     service: Service, away: str, open_tab: Tab
 ) -> None:
     page = open_tab(service, "/devices")
@@ -145,7 +145,7 @@ def test_only_a_device_that_is_away_says_when_it_was_seen_and_news_of_it_do_not_
     expect(card).to_contain_text("its fan is loud")
 
 
-def test_a_token_is_shown_once_and_gone_when_it_is_revoked(service: Service, open_tab: Tab) -> None:
+def test_a_token_is_shown_once_and_disappears_when_it_is_revoked(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/settings#tokens", user="anna")
     page.get_by_role("button", name="New token").click()
     page.get_by_label("Name").fill("for a test")
@@ -160,7 +160,7 @@ def test_a_token_is_shown_once_and_gone_when_it_is_revoked(service: Service, ope
     expect(line).to_have_count(0)
 
 
-def test_only_admins_see_the_team_and_who_did_what(service: Service, open_tab: Tab) -> None:
+def test_only_admins_see_the_team_and_the_audit_log(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/settings#users", user="anna")
     expect(page.get_by_role("tab")).to_have_text(["Account", "Tokens", "Webhooks"])
     expect(page.get_by_role("tabpanel", name="Account")).to_contain_text("anna, member")
@@ -175,7 +175,7 @@ def test_only_admins_see_the_team_and_who_did_what(service: Service, open_tab: T
     service.ask("PATCH", "/v1/users/anna", {"limits": {"max_running": None}})
 
 
-def test_arrow_keys_change_the_tab_only_from_a_tab_and_along_the_list(service: Service, open_tab: Tab) -> None:
+def test_arrow_keys_along_the_list_change_the_tab_while_a_tab_has_the_focus(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/settings#tokens")
     page.get_by_role("button", name="New token").focus()
     page.keyboard.press("ArrowDown")
@@ -192,13 +192,13 @@ def test_arrow_keys_change_the_tab_only_from_a_tab_and_along_the_list(service: S
     expect(tokens).to_be_focused()
 
 
-def test_a_model_s_link_fills_the_form(service: Service, open_tab: Tab) -> None:
+def test_the_link_of_a_model_fills_the_form(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/models")
     page.get_by_role("link", name="Train with efficientdet_d2").click()
     expect(page.get_by_label("Model", exact=True)).to_have_value("efficientdet_d2")
 
 
-def test_who_may_not_submit_is_offered_no_way_to_and_told_so_by_the_form(service: Service, open_tab: Tab) -> None:
+def test_a_viewer_gets_no_button_to_submit_and_the_form_says_why(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/models", user="vera")
     expect(page.locator("#models tr").first).to_be_visible()
     expect(page.get_by_role("link", name="Train with")).to_have_count(0)
@@ -215,8 +215,8 @@ def test_who_may_not_submit_is_offered_no_way_to_and_told_so_by_the_form(service
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)
 
 
-def test_a_session_of_a_token_that_may_only_read_is_offered_nothing_that_fails(service: Service, open_tab: Tab) -> None:
-    job = service.made(state="paused")
+def test_a_session_of_a_read_only_token_gets_no_controls_that_would_fail(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(state="paused")
     token = service.ask("POST", "/v1/tokens", {"name": "reads", "scopes": ["read"]})["token"]
     page = open_tab(service, "/login", user=None)
     page.get_by_text("Log in with a token").click()
@@ -230,7 +230,7 @@ def test_a_session_of_a_token_that_may_only_read_is_offered_nothing_that_fails(s
     expect(page.get_by_role("main")).to_contain_text("a read-only token")
 
 
-def test_the_menu_says_who_is_here_and_the_theme_button_what_it_shows(service: Service, open_tab: Tab) -> None:
+def test_the_menu_shows_the_user_and_the_theme_button_shows_the_theme(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, user="vera")
     page.get_by_label("Your account").click()
     expect(page.locator("#me")).to_contain_text("vera, viewer")
@@ -240,7 +240,7 @@ def test_the_menu_says_who_is_here_and_the_theme_button_what_it_shows(service: S
     expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
 
 
-def test_a_service_that_is_away_is_told_in_the_bar_and_found_again(
+def test_the_bar_says_when_the_service_is_unreachable_and_when_it_is_back(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("503")
@@ -257,14 +257,14 @@ def test_a_service_that_is_away_is_told_in_the_bar_and_found_again(
     expect(page.locator(".live")).to_have_text("live")
 
 
-def test_the_line_that_adds_a_dataset_leads_to_this_service(service: Service, open_tab: Tab) -> None:
+def test_the_command_that_adds_a_dataset_uses_the_url_of_this_service(service: Service, open_tab: Tab) -> None:
     page = open_tab(service)
     page.goto(f"{service.url}/datasets")
     page.get_by_text("Add a dataset").click()
     expect(page.locator("#send")).to_contain_text(f"'{service.url}/v1/datasets?name=cones'")
 
 
-def test_who_is_no_longer_logged_in_is_led_to_where_one_logs_in(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_an_expired_session_leads_to_the_login_page(service: Service, open_tab: Tab, guard: Guard) -> None:
     guard.allow("401|503")
     page = open_tab(service, "/devices?hours=1#here")
     page.route("**/v1/events*", lambda route: route.fulfill(status=503))
@@ -274,7 +274,7 @@ def test_who_is_no_longer_logged_in_is_led_to_where_one_logs_in(service: Service
     expect(page).to_have_url(f"{service.url}/login?next=%2Fdevices%3Fhours%3D1%23here")
 
 
-def test_the_history_of_a_device_has_the_peak_of_a_job_that_ran_out_between_two_samples(
+def test_a_devices_history_shows_the_peak_of_a_job_that_ran_out_of_memory_between_two_samples(
     service: Service, open_tab: Tab
 ) -> None:
     service.behave(need_mb_per_image=200)

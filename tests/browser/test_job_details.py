@@ -1,4 +1,4 @@
-"""What a job's page says of each attempt, what can be edited on it, and where its links lead."""
+"""A job's page: its attempts, the fields that can be edited, and the pages that it links to."""
 
 import json
 import re
@@ -18,9 +18,9 @@ from tests.support.zoo import zoo_like
 
 @pytest.fixture
 def replanned(service: Service) -> int:
-    """A job that ran out of memory at batch 8, and went on with less."""
+    """A job that ran out of memory at batch 8 and succeeded with a smaller micro-batch."""
     service.behave(need_mb_per_image=200)
-    return service.finished(
+    return service.run_job(
         name="too large", train={"steps": 3, "batch_size": 8}, policy={"plan_ahead": False, "levers": ["batch_size"]}
     )
 
@@ -30,9 +30,7 @@ def sideways(page: Page) -> int:
     return found
 
 
-def test_the_diff_has_a_block_for_each_lever_with_its_reason_once(
-    service: Service, replanned: int, open_tab: Tab
-) -> None:
+def test_the_diff_has_one_block_per_lever_with_its_reason(service: Service, replanned: int, open_tab: Tab) -> None:
     page = open_tab(service, f"/jobs/{replanned}", viewport={"width": 375, "height": 800})
 
     block = page.locator("#attempt-2 .diff-block", has_text="Batch").first
@@ -43,7 +41,7 @@ def test_the_diff_has_a_block_for_each_lever_with_its_reason_once(
     assert sideways(page) <= 0
 
 
-def test_an_attempt_shows_its_memory_and_the_line_that_it_failed_by(
+def test_an_attempt_shows_its_memory_and_the_log_line_of_its_failure(
     service: Service, replanned: int, open_tab: Tab
 ) -> None:
     page = open_tab(service, f"/jobs/{replanned}")
@@ -60,7 +58,7 @@ def test_an_attempt_shows_its_memory_and_the_line_that_it_failed_by(
     expect(page).to_have_url(re.compile("#log:1:2$"))
 
 
-def test_name_notes_and_priority_are_edited_in_place_and_nobody_is_overwritten(
+def test_name_notes_and_priority_are_edited_in_place_without_overwriting_other_edits(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("412")
@@ -85,11 +83,11 @@ def test_name_notes_and_priority_are_edited_in_place_and_nobody_is_overwritten(
     assert service.job(job)["priority"] == 5
 
 
-def test_what_was_typed_is_saved_though_something_else_of_the_job_has_changed(
+def test_an_edit_is_saved_even_if_another_field_of_the_job_has_changed(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("412")
-    job = service.made(state="paused", name="first name")
+    job = service.make_job(state="paused", name="first name")
     page = open_tab(service, f"/jobs/{job}")
     page.get_by_role("button", name="Edit notes").click()
     page.get_by_label("Notes", exact=True).fill("a long thought")
@@ -110,17 +108,17 @@ def test_what_was_typed_is_saved_though_something_else_of_the_job_has_changed(
     expect(page.locator("#facts .notes")).to_contain_text("somebody else's")
 
 
-def test_who_may_not_change_a_job_is_offered_nothing_to_change_it(service: Service, open_tab: Tab) -> None:
-    job = service.finished()
+def test_a_user_without_rights_to_a_job_gets_no_controls_to_change_it(service: Service, open_tab: Tab) -> None:
+    job = service.run_job()
     page = open_tab(service, f"/jobs/{job}", user="vera")
     expect(page.locator("#now")).to_contain_text("Finished")
     expect(page.get_by_role("button", name=re.compile("Edit|Cancel|Pause"))).to_have_count(0)
     expect(page.get_by_role("link", name="Clone and edit")).to_have_count(0)
 
 
-def test_a_copy_shows_all_that_was_asked_for(service: Service, open_tab: Tab) -> None:
+def test_a_clone_shows_everything_that_was_requested(service: Service, open_tab: Tab) -> None:
     policy = {"levers": ["batch_size", "image_size"], "min_batch_size": 2, "prefer": "wait"}
-    config = service.client.get(f"/v1/jobs/{service.finished()}/attempts/1/config").text
+    config = service.client.get(f"/v1/jobs/{service.run_job()}/attempts/1/config").text
     job = service.submit(model=None, pipeline_config=config, policy=policy, notes="why", device={"min_memory_mb": 10})
     page = open_tab(service, f"/jobs/new?clone={job}")
 
@@ -144,8 +142,8 @@ def test_a_draft_survives_a_reload(service: Service, open_tab: Tab) -> None:
     expect(page.get_by_label("Steps", exact=True)).to_have_value("")
 
 
-def test_the_ladder_marks_where_a_job_starts_and_folds_what_is_smaller(service: Service, open_tab: Tab) -> None:
-    # A model that no other test measures: how far down it starts would depend on what they did.
+def test_the_ladder_marks_where_a_job_starts_and_folds_smaller_plans(service: Service, open_tab: Tab) -> None:
+    # A model that no other test trains: their measurements would change where on the ladder it starts.
     page = open_tab(service, "/jobs/new?model=efficientdet_d1")
     page.get_by_label("Image size", exact=True).select_option("256x256")
     page.get_by_label("Batch", exact=True).fill("8")
@@ -164,8 +162,8 @@ def test_the_ladder_marks_where_a_job_starts_and_folds_what_is_smaller(service: 
     expect(second).to_contain_text("batch 8 →")
 
 
-def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service: Service, open_tab: Tab) -> None:
-    one, other = service.finished(name="apples"), service.finished(name="pears", steps=2)
+def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_url(service: Service, open_tab: Tab) -> None:
+    one, other = service.run_job(name="apples"), service.run_job(name="pears", steps=2)
     page = open_tab(service, f"/compare?jobs={one}")
     page.get_by_label("Add a job").fill("pear")
     page.get_by_role("button", name="pears").first.click()
@@ -184,12 +182,10 @@ def test_jobs_to_compare_are_picked_from_a_list_and_kept_in_the_address(service:
     assert all(inner <= outer for outer, inner in widths)
 
 
-def test_the_list_to_pick_from_can_be_read_shows_what_was_asked_last_and_closes(
-    service: Service, open_tab: Tab
-) -> None:
-    long = service.made(name="a-name-that-is-quite-long-and-has-no-space-in-it-" * 2)
-    service.made(name="pick another")
-    picked = service.made(name="picked from a list")
+def test_the_pick_list_is_readable_shows_the_last_search_and_closes(service: Service, open_tab: Tab) -> None:
+    long = service.make_job(name="a-name-that-is-quite-long-and-has-no-space-in-it-" * 2)
+    service.make_job(name="pick another")
+    picked = service.make_job(name="picked from a list")
     page = open_tab(service, f"/compare?jobs={long}", viewport={"width": 1200, "height": 800})
     search, found = page.get_by_label("Add a job"), page.locator("#found")
     late: list[Route] = []
@@ -214,10 +210,10 @@ def test_the_list_to_pick_from_can_be_read_shows_what_was_asked_last_and_closes(
     assert searched == []
 
 
-def test_compared_jobs_that_run_are_followed_and_a_zoom_stays(service: Service, open_tab: Tab) -> None:
+def test_charts_of_running_jobs_are_updated_and_keep_their_zoom(service: Service, open_tab: Tab) -> None:
     service.busy()
     job = service.submit(steps=1000)
-    page = open_tab(service, f"/compare?jobs={job},{service.made(attempts=1)}")
+    page = open_tab(service, f"/compare?jobs={job},{service.make_job(attempts=1)}")
     row = page.get_by_role("row", name=re.compile("^State"))
     expect(row).to_contain_text("running")
     loss = page.get_by_role("img", name="Chart: Total loss")
@@ -230,10 +226,8 @@ def test_compared_jobs_that_run_are_followed_and_a_zoom_stays(service: Service, 
     assert loss.evaluate("chart => chart.layout.xaxis.range") == [1, 30]
 
 
-def test_compared_curves_that_have_no_point_in_a_range_stay_and_there_is_a_way_back(
-    service: Service, open_tab: Tab
-) -> None:
-    page = open_tab(service, f"/compare?jobs={service.made(attempts=1)},{service.made(attempts=1)}")
+def test_zooming_to_a_range_without_points_keeps_the_curves_and_can_be_undone(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, f"/compare?jobs={service.make_job(attempts=1)},{service.make_job(attempts=1)}")
     loss = page.get_by_role("img", name="Chart: Total loss")
     expect(loss).to_have_accessible_name(re.compile("at step 40"))
     loss.evaluate("chart => Plotly.relayout(chart, { 'xaxis.range[0]': 50, 'xaxis.range[1]': 60 })")
@@ -243,8 +237,10 @@ def test_compared_curves_that_have_no_point_in_a_range_stay_and_there_is_a_way_b
     expect(page.get_by_role("button", name="Show all steps")).to_be_hidden()
 
 
-def test_pictures_are_by_evaluation_and_the_arrow_keys_go_through_them(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=1)
+def test_sample_pictures_are_grouped_by_evaluation_and_arrow_keys_move_between_them(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.make_job(attempts=1)
     for name in ("step-20-0", "step-20-1", "step-20-2"):
         Image.new("RGB", (64, 32), "teal").save(service.log(job, 1).parent / f"samples/{name}.png")
     page = open_tab(service, f"/jobs/{job}#results")
@@ -267,8 +263,8 @@ def test_pictures_are_by_evaluation_and_the_arrow_keys_go_through_them(service: 
     expect(page.get_by_role("button", name=re.compile("^Image 3"))).to_be_focused()
 
 
-def test_classes_that_pictures_have_as_numbers_are_named(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=1)
+def test_classes_drawn_as_numbers_are_named_beside_the_picture(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=1)
     evaluated(service, job, 50, 1)
     names = {"3": "猫", "12": "قطة"}
     (service.log(job, 1).parent / "samples" / "classes.json").write_text(json.dumps(names))
@@ -279,7 +275,7 @@ def test_classes_that_pictures_have_as_numbers_are_named(service: Service, open_
 
 
 def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
-    """Writes the files and events of an evaluation, as a trainer does."""
+    """Write the files and events of an evaluation as a trainer does."""
     with service.store() as store, store.transaction() as session:
         training_series.record(
             session, job, 1, [training_series.Value("DetectionBoxes_Precision/mAP", step, 0.5, utc_now())]
@@ -289,8 +285,8 @@ def evaluated(service: Service, job: int, step: int, pictures: int) -> None:
             events.add(session, job, "image", utc_now(), 1, step=step)
 
 
-def test_of_many_categories_the_best_and_the_worst_are_shown(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=1)
+def test_the_best_and_the_worst_of_many_categories_are_shown(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=1)
     evaluated(service, job, 50, 1)
     file = service.log(job, 1).parent / "evaluations" / "step-0000050.json"
     file.parent.mkdir()
@@ -308,8 +304,8 @@ def test_of_many_categories_the_best_and_the_worst_are_shown(service: Service, o
     expect(page.locator("table.ap th", has_text="class ")).to_have_count(0)
 
 
-def test_long_names_in_another_script_are_asked_for_in_parts(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=1)
+def test_series_with_long_names_are_requested_in_several_requests(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=1)
     names = [f"DetectionBoxes_PerformanceByCategory/mAP/{'種類' * 25}{number}" for number in range(60)]
     with service.store() as store, store.transaction() as session:
         training_series.record(session, job, 1, [training_series.Value(name, 50, 0.5, utc_now()) for name in names])
@@ -324,8 +320,8 @@ def test_long_names_in_another_script_are_asked_for_in_parts(service: Service, o
     assert max(map(len, asked)) < 9000  # the service may refuse a request whose head is longer than 16 KiB
 
 
-def test_another_evaluation_moves_nothing_under_who_looks_at_pictures(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=1)
+def test_a_new_evaluation_does_not_move_the_pictures_that_are_shown(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=1)
     evaluated(service, job, 50, 12)
     page = open_tab(service, f"/jobs/{job}#results", viewport={"width": 600, "height": 500})
     select, pictures = page.get_by_label("Evaluation at"), page.locator(".gallery img")
@@ -342,7 +338,7 @@ def test_another_evaluation_moves_nothing_under_who_looks_at_pictures(service: S
     expect(select).to_have_value("50")
     assert pictures.nth(6).evaluate("picture => picture === window.seventh")
     assert pictures.nth(6).bounding_box() == top
-    assert len([url for url in asked if url.endswith("/artifacts")]) <= 2  # and not one for each picture
+    assert len([url for url in asked if url.endswith("/artifacts")]) <= 2  # not one for each picture
 
     page.evaluate("scrollTo(0, 0)")
     select.select_option("60")
@@ -352,7 +348,7 @@ def test_another_evaluation_moves_nothing_under_who_looks_at_pictures(service: S
     expect(pictures).to_have_count(2)
 
 
-def test_who_reads_further_up_in_a_log_is_told_of_new_lines(service: Service, open_tab: Tab) -> None:
+def test_new_log_lines_are_announced_to_a_reader_who_has_scrolled_up(service: Service, open_tab: Tab) -> None:
     service.busy()
     job = service.submit(steps=1000)
     page = open_tab(service, f"/jobs/{job}")
@@ -375,7 +371,7 @@ def test_who_reads_further_up_in_a_log_is_told_of_new_lines(service: Service, op
     expect(fresh).to_be_hidden()
 
 
-def test_an_attempt_that_is_chosen_while_another_is_read_is_shown_and_searched(
+def test_an_attempt_that_is_chosen_while_another_one_loads_is_shown_and_searched(
     service: Service, replanned: int, open_tab: Tab
 ) -> None:
     page = open_tab(service, f"/jobs/{replanned}")
@@ -399,10 +395,10 @@ def test_two_configurations_are_compared_line_by_line(service: Service, replanne
     expect(page.locator("#config .come", has_text="batch_size: ")).to_be_visible()
 
 
-def test_a_configuration_is_compared_with_what_was_submitted_field_by_field(service: Service, open_tab: Tab) -> None:
+def test_a_configuration_is_compared_with_the_submitted_one_field_by_field(service: Service, open_tab: Tab) -> None:
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
     own: dict[str, Any] = {"model": None, "image_size": None, "checkpoint": None, "pipeline_config": text}
-    job = service.made(attempts=3, **own)
+    job = service.make_job(attempts=3, **own)
     page = open_tab(service, f"/jobs/{job}#config")
     page.get_by_label("compared with").select_option("submitted")
     place = page.locator("#config .config")
@@ -411,7 +407,7 @@ def test_a_configuration_is_compared_with_what_was_submitted_field_by_field(serv
     expect(weights.locator("dt")).to_have_text(["train_config.fine_tune_checkpoint"])
     expect(weights.locator("del")).to_contain_text("PATH_TO_BE_CONFIGURED/ckpt-0")
     data = place.locator("details", has=page.locator("summary", has_text="Dataset"))
-    expect(data.locator("dl").first).to_be_hidden()  # always ours: a click away
+    expect(data.locator("dl").first).to_be_hidden()  # fields that the service always sets are folded
     data.locator("summary").click()
     expect(data).to_contain_text("The dataset's own files.")
     expect(place).not_to_contain_text("Unexplained")
@@ -419,10 +415,8 @@ def test_a_configuration_is_compared_with_what_was_submitted_field_by_field(serv
     expect(place.locator(".line").first).to_be_visible()
 
 
-def test_a_configuration_that_comes_late_is_not_shown_in_place_of_the_one_that_was_chosen(
-    service: Service, open_tab: Tab
-) -> None:
-    job = service.made(attempts=3)
+def test_a_configuration_that_arrives_late_does_not_replace_the_chosen_one(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=3)
     page = open_tab(service, f"/jobs/{job}#config")
     place, chosen = page.locator("#config .config"), page.get_by_label("pipeline.config of attempt")
     expect(place).to_contain_text("use_bfloat16: true")
@@ -440,9 +434,9 @@ def test_a_configuration_that_comes_late_is_not_shown_in_place_of_the_one_that_w
     assert "use_bfloat16: true" in page.evaluate("window.copied")
 
 
-def test_the_best_is_marked_among_jobs_that_can_be_compared_and_no_other(service: Service, open_tab: Tab) -> None:
+def test_the_best_value_is_marked_only_among_comparable_jobs(service: Service, open_tab: Tab) -> None:
     def made(state: str, model: str, loss: float, images_per_s: float) -> int:
-        job = service.made(state=state, attempts=1, name=f"{state} {model}", model=model)
+        job = service.make_job(state=state, attempts=1, name=f"{state} {model}", model=model)
         with service.store() as store, store.transaction() as session:
             found = {"Loss/total_loss": loss, "images_per_s": images_per_s}
             values = [training_series.Value(name, 41, value, utc_now()) for name, value in found.items()]
@@ -462,7 +456,9 @@ def test_the_best_is_marked_among_jobs_that_can_be_compared_and_no_other(service
     expect(page.get_by_role("row", name=re.compile("^Total loss"))).to_contain_text("0.2")
     expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_count(0)
 
-    page.route("**/v1/models", lambda route: route.fulfill(json={"items": []}))  # as if it no longer offered them
+    page.route(
+        "**/v1/models", lambda route: route.fulfill(json={"items": []})
+    )  # as if the service no longer offered them
     page.reload()
     expect(page.get_by_role("row", name=re.compile("^Total loss"))).to_contain_text("0.2")
     expect(page.get_by_role("row", name=re.compile("^Total loss")).locator(".best")).to_have_count(0)

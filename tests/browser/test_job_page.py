@@ -1,4 +1,4 @@
-"""A job's page: what can be done to it, and what it shows of what others wrote into it."""
+"""A job's page: actions, live updates, log, charts, and escaping of user text."""
 
 import re
 
@@ -24,7 +24,7 @@ def show(page: Page, tab: str) -> Locator:
     return page.get_by_role("tabpanel", name=tab)
 
 
-def test_a_job_is_paused_resumed_and_cancelled_on_its_page_and_then_cloned(service: Service, open_tab: Tab) -> None:
+def test_a_job_is_paused_resumed_cancelled_and_cloned_on_its_page(service: Service, open_tab: Tab) -> None:
     service.busy()
     job = service.submit(steps=1000, name="first", policy={"max_attempts": 3, "levers": ["micro_batch"]})
     page = open_tab(service, f"/jobs/{job}")
@@ -60,14 +60,16 @@ def test_a_job_is_paused_resumed_and_cancelled_on_its_page_and_then_cloned(servi
     assert (made["asked"]["steps"], made["policy"]["levers"]) == (2, ["micro_batch"])
 
 
-def test_the_page_of_a_job_that_waits_keeps_its_place_and_its_start_up_to_date(service: Service, open_tab: Tab) -> None:
+def test_the_page_of_a_waiting_job_updates_its_queue_position_and_expected_start(
+    service: Service, open_tab: Tab
+) -> None:
     service.behave(step_s=0.5, phases_s={"tracing": 2})
     for job in [service.submit(steps=1000) for _ in range(2)]:
         service.until_state(job, "running")
     first, second = service.submit(), service.submit()
     page = open_tab(service, f"/jobs/{second}")
     now = page.locator("#now")
-    # How fast those go that run is known some time after they have started.
+    # The speed of running jobs is known only some time after their start.
     expect(now).to_have_text(re.compile(r"2nd in queue, to start in about \d+ (s|min)\."))
     service.ask("POST", f"/v1/jobs/{first}/cancel")
     expect(now).to_have_text(re.compile(r"Next in queue, to start in about \d+ (s|min)\."))
@@ -79,9 +81,11 @@ def test_the_page_of_a_job_that_waits_keeps_its_place_and_its_start_up_to_date(s
     expect(now).to_have_text("1st in queue. Waits for a device with at least 500,000 MB of memory.")
 
 
-def test_a_job_that_could_not_be_loaded_is_tried_again_by_itself(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_a_job_that_could_not_be_loaded_is_loaded_again_without_a_click(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
     guard.allow("503")
-    job = service.made(attempts=1, name="first name")
+    job = service.make_job(attempts=1, name="first name")
     page = open_tab(service, "/jobs/new")
     page.clock.install()
     failing = re.compile(rf"/v1/jobs/{job}/attempts$")
@@ -89,7 +93,7 @@ def test_a_job_that_could_not_be_loaded_is_tried_again_by_itself(service: Servic
     page.goto(f"/jobs/{job}")
     problem = page.locator("#problem")
     expect(problem).to_contain_text("not now. Retrying")
-    page.get_by_role("tab", name="Log").click()  # before there is anything to show in it
+    page.get_by_role("tab", name="Log").click()  # before it has any content
     page.unroute(failing)
     page.clock.fast_forward(5000)
     expect(problem).to_be_hidden()
@@ -105,8 +109,8 @@ def test_a_job_that_could_not_be_loaded_is_tried_again_by_itself(service: Servic
     expect(problem).to_be_hidden()
 
 
-def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_tab: Tab) -> None:
-    job = service.made(name=NAME, notes=NOTES, attempts=2)
+def test_texts_of_users_and_trainers_are_shown_as_text_not_as_markup(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(name=NAME, notes=NOTES, attempts=2)
     markup = "<b>bold</b> <img src=x onerror=\"window.hacked='log'\"> &amp; </div>"
     coloured = "\x1b[31mred\x1b[0m words"
     bar = "10 %\r\x1b[K50 %\r\x1b[K100 % done\r"
@@ -125,7 +129,7 @@ def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_
     expect(log.locator('[data-line="2"]')).to_contain_text("red words")
     expect(log.locator('[data-line="3"] > span')).to_have_text("100 % done")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    page.goto(f"/compare?jobs={job},{service.made(name='other')}")
+    page.goto(f"/compare?jobs={job},{service.make_job(name='other')}")
     expect(page.get_by_role("link", name=NAME)).to_be_visible()
     page.goto(f"/jobs/new?clone={job}")
     expect(page.get_by_label("Name", exact=True)).to_have_value(NAME)
@@ -134,8 +138,10 @@ def test_what_people_and_trainers_write_is_shown_as_text(service: Service, open_
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=1, state="failed")
+def test_a_log_of_a_million_lines_is_followed_searched_and_downloaded_completely(
+    service: Service, open_tab: Tab
+) -> None:
+    job = service.make_job(attempts=1, state="failed")
     log = service.log(job, 1)
     with log.open("w") as file:
         for number in range(1, LINES + 1):
@@ -165,7 +171,7 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_given_out_whole(servi
     assert download.value.path().read_bytes() == log.read_bytes()
 
 
-def test_charts_that_were_looked_for_before_the_first_step_are_drawn_after_it(service: Service, open_tab: Tab) -> None:
+def test_charts_opened_before_the_first_step_are_drawn_after_it(service: Service, open_tab: Tab) -> None:
     service.behave(phases_s={"tracing": 4})
     job = service.submit(steps=5)
     page = open_tab(service, f"/jobs/{job}")
@@ -180,8 +186,8 @@ def test_charts_that_were_looked_for_before_the_first_step_are_drawn_after_it(se
     expect(charts.locator(".scatterlayer .trace").first).to_be_attached()
 
 
-def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:
-    job = service.made(attempts=3)
+def test_charts_cover_all_attempts_and_zooming_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=3)
     now = utc_now()
     values = [
         training_series.Value("Loss/total_loss", step, 1000.0 if step == 5432 else 1.0, now)
@@ -215,7 +221,7 @@ def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: 
     with page.expect_response(re.compile("from_step=4")) as answer:
         page.mouse.up()
     assert answer.value.ok
-    # From 20,000 steps in 800 points to some 1,000: around the spike there is a point for each step or two.
+    # Zoomed from 20,000 steps in 800 points to about 1,000 steps: each point covers one or two steps.
     page.wait_for_function(
         """chart => {
           const points = chart.data.flatMap((trace) => [...trace.x].map((step, at) => [step, trace.y[at]]));
@@ -225,7 +231,9 @@ def test_charts_go_over_all_attempts_and_a_zoom_shows_the_raw_extremes(service: 
         arg=chart.element_handle(),
     )
     rate = page.get_by_role("img", name="Chart: Learning rate")
-    page.wait_for_function("chart => chart.data.length === 0", arg=rate.element_handle())  # which has no point there
+    page.wait_for_function(
+        "chart => chart.data.length === 0", arg=rate.element_handle()
+    )  # it has no point in this range
     expect(cards).to_have_count(drawn)
     assert chart.bounding_box() == place
     page.get_by_role("button", name="Show all steps").click()

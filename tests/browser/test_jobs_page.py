@@ -1,10 +1,10 @@
-"""The list of jobs: what is in it, what stays while it changes, and what can be done from it."""
+"""The list of jobs: its content, what stays in place while it changes, and its actions."""
 
 import re
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import A_PAGE, Guard, Tab, in_twos
+from tests.browser.conftest import JOBS_REQUEST, Guard, Tab, two_per_page
 from tests.browser.service import Service
 
 
@@ -21,7 +21,7 @@ def cancel_chosen(page: Page) -> None:
     page.get_by_role("dialog").get_by_role("button", name=re.compile("^Cancel")).click()
 
 
-def test_jobs_come_wait_move_up_and_are_cancelled_together_without_a_reload(service: Service, page: Page) -> None:
+def test_new_jobs_queue_changes_and_a_joint_cancel_appear_without_a_reload(service: Service, page: Page) -> None:
     service.busy()
     page.evaluate("window.here = true")
     running = [service.submit(steps=1000, name=f"runs {n}") for n in (1, 2)]
@@ -50,10 +50,8 @@ def test_jobs_come_wait_move_up_and_are_cancelled_together_without_a_reload(serv
     assert {service.job(job)["state"] for job in (*running, *waiting)} == {"cancelled"}
 
 
-def test_chosen_jobs_are_compared_and_only_those_that_have_not_ended_are_cancelled(
-    service: Service, open_tab: Tab
-) -> None:
-    ended, paused = service.made(name="ended"), service.made(name="paused", state="paused")
+def test_selected_jobs_can_be_compared_and_only_open_ones_are_cancelled(service: Service, open_tab: Tab) -> None:
+    ended, paused = service.make_job(name="ended"), service.make_job(name="paused", state="paused")
     page = open_tab(service, viewport={"width": 375, "height": 700})
     row(page, ended).get_by_role("checkbox").check()
     expect(page.get_by_role("button", name="Compare")).to_be_disabled()
@@ -75,8 +73,8 @@ def test_chosen_jobs_are_compared_and_only_those_that_have_not_ended_are_cancell
     expect(page).to_have_url(re.compile(rf"/compare\?jobs={ended}%2C{paused}$"))
 
 
-def test_a_long_name_of_an_owner_leaves_room_on_a_phone(service: Service, open_tab: Tab) -> None:
-    job = service.made(name="shapes, first try")
+def test_a_long_owner_name_leaves_space_on_a_phone(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(name="shapes, first try")
     page = open_tab(service, viewport={"width": 375, "height": 700})
     name = row(page, job).get_by_role("link")
     expect(name).to_be_visible()
@@ -91,10 +89,10 @@ def rename_owners(route: Route) -> None:
     route.fulfill(json={**found, "items": [{**job, "owner": "a-very-long-name-" * 4} for job in found["items"]]})
 
 
-def test_a_row_says_the_same_at_every_width_also_where_a_job_that_has_ended_ran(
+def test_a_row_has_the_same_content_at_every_width_including_the_device_of_an_ended_job(
     service: Service, open_tab: Tab
 ) -> None:
-    job = service.made(name="everywhere", attempts=2)
+    job = service.make_job(name="everywhere", attempts=2)
     page = open_tab(service, viewport={"width": 1200, "height": 700})
     expect(page.get_by_role("columnheader", name="Attempts")).to_be_visible()
     expect(row(page, job).locator("td.device .muted")).to_have_text("Slot 0")
@@ -106,7 +104,7 @@ def test_a_row_says_the_same_at_every_width_also_where_a_job_that_has_ended_ran(
 
 
 def test_filters_are_in_the_url_and_survive_a_reload(service: Service, page: Page) -> None:
-    wanted, other = service.made(name="find me"), service.made(name="another")
+    wanted, other = service.make_job(name="find me"), service.make_job(name="another")
     page.get_by_label("Search").fill("find")
     page.get_by_role("button", name="Succeeded").click()
     expect(row(page, other)).to_have_count(0)
@@ -120,26 +118,26 @@ def test_filters_are_in_the_url_and_survive_a_reload(service: Service, page: Pag
     expect(page.get_by_role("button", name="Succeeded")).to_have_attribute("aria-pressed", "true")
 
 
-def test_after_a_burst_of_jobs_none_is_out_of_reach_and_what_no_longer_matches_leaves(
+def test_after_many_changes_every_job_can_be_reached_and_jobs_that_no_longer_match_disappear(
     service: Service, open_tab: Tab
 ) -> None:
-    older = [service.made(name=f"burst {number}", state="paused") for number in range(4)]
+    older = [service.make_job(name=f"burst {number}", state="paused") for number in range(4)]
     page = open_tab(service, "/devices")
     late: list[Route] = []
 
     def hold(route: Route) -> None:
         late.append(route)
 
-    page.route(A_PAGE, in_twos)
+    page.route(JOBS_REQUEST, two_per_page)
     page.goto("/?q=burst&state=paused")
     expect(page.locator("#rows tr")).to_have_count(4)
 
-    page.route(A_PAGE, hold)
-    with page.expect_request(A_PAGE):
-        newer = [service.made(name=f"burst {number}", state="paused") for number in range(4, 7)]
-    page.unroute(A_PAGE, hold)
+    page.route(JOBS_REQUEST, hold)
+    with page.expect_request(JOBS_REQUEST):
+        newer = [service.make_job(name=f"burst {number}", state="paused") for number in range(4, 7)]
+    page.unroute(JOBS_REQUEST, hold)
     for route in late:
-        in_twos(route)
+        two_per_page(route)
 
     for job in newer:
         expect(row(page, job)).to_be_visible()
@@ -148,10 +146,10 @@ def test_after_a_burst_of_jobs_none_is_out_of_reach_and_what_no_longer_matches_l
     expect(row(page, older[3])).to_have_count(0)
 
 
-def test_what_is_read_and_chosen_stays_where_it_is_while_rows_change(service: Service, open_tab: Tab) -> None:
+def test_scroll_position_and_selection_stay_while_rows_change(service: Service, open_tab: Tab) -> None:
     for number in range(30):
-        service.made(name=f"filler {number}")
-    kept = service.made(name="kept", state="paused")
+        service.make_job(name=f"filler {number}")
+    kept = service.make_job(name="kept", state="paused")
     page = open_tab(service, viewport={"width": 1000, "height": 500})
     row(page, kept).get_by_role("checkbox").check()
     page.locator("#rows tr").nth(20).scroll_into_view_if_needed()
@@ -172,7 +170,7 @@ def test_what_is_read_and_chosen_stays_where_it_is_while_rows_change(service: Se
     expect(page.locator("#chosen")).to_contain_text("1 job")
 
 
-def test_two_tabs_show_the_same_without_a_reload(service: Service, page: Page, open_tab: Tab) -> None:
+def test_two_tabs_show_the_same_changes_without_a_reload(service: Service, page: Page, open_tab: Tab) -> None:
     service.busy()
     other = open_tab(service, user="anna")
     for tab in (page, other):
@@ -191,8 +189,8 @@ def test_two_tabs_show_the_same_without_a_reload(service: Service, page: Page, o
         assert tab.evaluate("window.here")
 
 
-def test_the_keys_move_open_search_and_explain(service: Service, open_tab: Tab) -> None:
-    older, newer = service.made(name="older"), service.made(name="newer")
+def test_keyboard_shortcuts_move_open_search_and_show_help(service: Service, open_tab: Tab) -> None:
+    older, newer = service.make_job(name="older"), service.make_job(name="newer")
     page = open_tab(service)
     expect(row(page, newer)).to_be_visible()
 
@@ -220,7 +218,7 @@ def test_the_keys_move_open_search_and_explain(service: Service, open_tab: Tab) 
     expect(page).to_have_url(f"{service.url}/jobs/{newer}")
 
 
-def test_enter_presses_what_has_the_focus_also_after_its_row_has_changed(service: Service, open_tab: Tab) -> None:
+def test_enter_activates_the_focused_control_even_after_its_row_has_changed(service: Service, open_tab: Tab) -> None:
     job = service.submit(name="waits", device={"min_memory_mb": 500_000, "wait": True})
     page = open_tab(service)
     page.get_by_role("button", name="Mine").focus()
@@ -237,11 +235,11 @@ def test_enter_presses_what_has_the_focus_also_after_its_row_has_changed(service
     expect(page).to_have_url(f"{service.url}/jobs/{job}")
 
 
-def test_a_list_that_cannot_be_loaded_says_so_and_comes_back_by_itself(
+def test_a_list_that_cannot_be_loaded_says_so_and_is_loaded_again_without_a_click(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("503")
-    job = service.made(name="later")
+    job = service.make_job(name="later")
     page = open_tab(service, "/devices")
     page.route("**/v1/jobs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     page.goto("/")

@@ -1,4 +1,4 @@
-"""The log of a job while it is read: what comes later is there, and nothing is taken out of the reader's hands."""
+"""The log of a job while new lines arrive: all of them are shown, and nothing moves under the reader."""
 
 import re
 
@@ -15,8 +15,8 @@ def write(service: Service, job: int, text: str, attempt: int = 1) -> None:
         file.write(text)
 
 
-def test_the_key_for_search_leads_into_the_log_from_every_tab(service: Service, open_tab: Tab) -> None:
-    page = open_tab(service, f"/jobs/{service.made(attempts=1)}#config")
+def test_the_search_key_opens_the_log_from_every_tab(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, f"/jobs/{service.make_job(attempts=1)}#config")
     expect(page.locator("#config .config")).to_contain_text("model")
     page.keyboard.press("/")
     search = page.get_by_label("Search the log")
@@ -30,13 +30,13 @@ def test_the_key_for_search_leads_into_the_log_from_every_tab(service: Service, 
     expect(search).to_be_focused()
 
 
-def look_away_and_back(page: Page) -> None:
+def hide_and_show(page: Page) -> None:
     page.get_by_role("tab", name="Attempts").click()
     page.get_by_role("tab", name="Log").click()
 
 
-def test_what_was_printed_while_nobody_looked_is_there_and_found(service: Service, open_tab: Tab) -> None:
-    job = service.made(state="paused", attempts=2)
+def test_lines_that_were_printed_while_the_page_was_hidden_are_shown_and_found(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(state="paused", attempts=2)
     page = open_tab(service, f"/jobs/{job}#log:1:end")
     log, count = page.get_by_role("log"), page.locator(".match-count")
     expect(log).to_contain_text("Ran OUT of memory")
@@ -45,7 +45,7 @@ def test_what_was_printed_while_nobody_looked_is_there_and_found(service: Servic
     expect(count).to_have_text("1 of 1")
 
     write(service, job, "memory again\nthe last line\n")
-    look_away_and_back(page)
+    hide_and_show(page)
     expect(log).to_contain_text("the last line")
     page.get_by_label("Search the log").press("Enter")
     expect(page.locator(".log .hit")).to_contain_text("memory again")
@@ -61,30 +61,30 @@ def test_what_was_printed_while_nobody_looked_is_there_and_found(service: Servic
     expect(count).to_have_text("")
 
 
-def test_who_follows_the_newest_attempt_goes_on_with_the_next_and_who_reads_a_line_or_chose_another_stays(
+def test_the_log_switches_to_a_new_attempt_unless_a_line_or_another_attempt_was_chosen(
     service: Service, open_tab: Tab
 ) -> None:
-    job = service.made(state="paused", attempts=1)
+    job = service.make_job(state="paused", attempts=1)
     page = open_tab(service, f"/jobs/{job}#log")
     chosen = page.get_by_label("Attempt", exact=True)
     expect(page.get_by_role("log")).to_contain_text("Ran OUT of memory")
 
-    service.try_again(job, 2)
+    service.add_attempt(job, 2)
     expect(chosen).to_have_value("2")
     expect(page.get_by_role("log")).to_contain_text("Ran OUT of memory")
     page.get_by_label("Search the log").fill("out of memory")
     page.keyboard.press("Enter")
     expect(page.locator(".log .hit")).to_be_visible()
-    service.try_again(job, 3)
+    service.add_attempt(job, 3)
     expect(chosen.locator("option")).to_have_count(3)
-    expect(chosen).to_have_value("2")  # a line is marked: the user reads why it ended
+    expect(chosen).to_have_value("2")  # a line is marked, so the log stays with this attempt
     chosen.select_option("1")
-    service.try_again(job, 4)
+    service.add_attempt(job, 4)
     expect(chosen.locator("option")).to_have_count(4)
     expect(chosen).to_have_value("1")
 
 
-def test_what_is_selected_stays_so_while_lines_come(service: Service, open_tab: Tab) -> None:
+def test_a_text_selection_stays_while_lines_arrive(service: Service, open_tab: Tab) -> None:
     service.busy()
     job = service.submit(steps=1000)
     page = open_tab(service, f"/jobs/{job}#log")
@@ -96,7 +96,7 @@ def test_what_is_selected_stays_so_while_lines_come(service: Service, open_tab: 
     assert "line 78" in selected(page)
 
     with page.expect_response(re.compile("/logs/lines")):
-        pass  # nothing has come
+        pass  # no new line has arrived
     assert "line 78" in selected(page)
     write(service, job, "one more\n" * 5)
     expect(log).to_contain_text("one more")
@@ -109,8 +109,8 @@ def selected(page: Page) -> str:
     return found
 
 
-def test_of_a_log_that_is_followed_for_days_some_thousands_of_lines_are_kept(service: Service, open_tab: Tab) -> None:
-    page = open_tab(service, f"/jobs/{service.made(attempts=1)}")
+def test_a_log_that_is_followed_for_days_keeps_a_few_thousand_lines(service: Service, open_tab: Tab) -> None:
+    page = open_tab(service, f"/jobs/{service.make_job(attempts=1)}")
     page.locator("#timeline .attempt").wait_for()
     kept = page.evaluate("""async () => {
       const job = document.querySelector('script[src$="job.js"]').src;
@@ -132,17 +132,15 @@ NOISE = (
 )
 
 
-def test_start_up_messages_are_folded_and_unfold_in_place_for_a_link_and_for_a_match(
-    service: Service, open_tab: Tab
-) -> None:
-    job = service.made(attempts=1)
+def test_start_up_messages_are_folded_and_unfold_for_a_link_or_a_search_match(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=1)
     service.log(job, 1).write_text(f"first\n{NOISE}" + "".join(f"line {number}\n" for number in range(7, 1007)))
     page = open_tab(service, f"/jobs/{job}#log:1:7")
     log = page.get_by_role("log")
     hidden = log.get_by_role("button", name="Show 5 lines of routine TensorFlow output")
     expect(hidden).to_be_visible()
     expect(log.locator('[data-line="4"]')).to_have_count(0)
-    expect(log.locator(".hit")).to_have_text("7line 7")  # numbers are those of the file
+    expect(log.locator(".hit")).to_have_text("7line 7")  # numbered as in the file
     expect(page.locator(".log-status")).to_contain_text("of 1,006")
 
     hidden.click()
@@ -157,7 +155,7 @@ def test_start_up_messages_are_folded_and_unfold_in_place_for_a_link_and_for_a_m
     page.get_by_label("Search the log").fill("line 1006")
     page.keyboard.press("Enter")
     expect(log.locator(".hit")).to_have_text("1006line 1006")
-    log.evaluate("log => log.scrollIntoView({ block: 'end' })")  # its end may be below the page's
+    log.evaluate("log => log.scrollIntoView({ block: 'end' })")  # its end may be below the visible part of the page
     expect(log.locator(".hit")).to_be_in_viewport()
 
     page.goto("about:blank")
@@ -166,6 +164,6 @@ def test_start_up_messages_are_folded_and_unfold_in_place_for_a_link_and_for_a_m
     page.goto("about:blank")
     page.goto(f"/jobs/{job}#log:1:end")
     write(service, job, "one more\n")
-    look_away_and_back(page)
+    hide_and_show(page)
     log.evaluate("log => log.scrollIntoView({ block: 'end' })")
     expect(log.locator('[data-line="1007"]')).to_be_in_viewport()

@@ -1,4 +1,4 @@
-"""Both themes, a phone's width, and what a screen reader is told, on every page."""
+"""Both themes, a phone's width and accessibility, on every page."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ PHONE = {"width": 375, "height": 740}
 SERIOUS = ("serious", "critical")
 SETTINGS = ("account", "tokens", "webhooks", "users", "audit")
 JOB_TABS = ("attempts", "charts", "results", "log", "config", "files")
-# What can be pressed or filled in, is beyond the edge, and cannot be scrolled to.
+# Controls that are outside the window and cannot be scrolled to.
 OUTSIDE = """() => {
   const isWide = (one) => getComputedStyle(one).overflowX === "auto";
   const scrolls = (one) => one !== document.body && (isWide(one) || scrolls(one.parentElement));
@@ -31,10 +31,12 @@ OUTSIDE = """() => {
 
 @pytest.fixture(scope="module")
 def jobs(_service: Service) -> dict[str, int]:
-    """One in each state; the one that succeeded has everything that a job can have to show."""
+    """One job in each state. The one that succeeded has everything that a page can show."""
     long = "a-name-that-is-quite-long-and-has-no-space-in-it-" * 2
-    made = {state: _service.made(state=state, attempts=2, name=state) for state in ("paused", "failed", "cancelled")}
-    made["succeeded"] = _service.made(attempts=3, name=long)
+    made = {
+        state: _service.make_job(state=state, attempts=2, name=state) for state in ("paused", "failed", "cancelled")
+    }
+    made["succeeded"] = _service.make_job(attempts=3, name=long)
     _service.ask("POST", "/v1/webhooks", {"url": f"https://hooks.example/{long}"})
     return made
 
@@ -64,7 +66,7 @@ def pages(service: Service, jobs: dict[str, int]) -> dict[str, str]:
 
 
 def visit(page: Page, path: str) -> None:
-    page.goto("about:blank")  # another tab of the same page would not be loaded anew
+    page.goto("about:blank")  # otherwise a link to another tab of the same page would not reload it
     page.goto(path)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     if page.locator(".live").count():
@@ -73,7 +75,7 @@ def visit(page: Page, path: str) -> None:
 
 
 def wait_until_drawn(page: Page) -> None:
-    """What is asked for has come: nothing has changed for a moment."""
+    """Wait until the page has not changed for a moment."""
     page.evaluate(
         """() => new Promise((resolve) => {
           let timer = setTimeout(resolve, 250);
@@ -84,7 +86,7 @@ def wait_until_drawn(page: Page) -> None:
 
 
 def axe(page: Page, **options: Any) -> list[str]:
-    """What is serious. The page's own policy lets no script in but its own: this one comes by the debugger's way."""
+    """The serious findings of axe. The page's policy allows only its own scripts, so axe runs through the debugger."""
     page.evaluate(AXE_SCRIPT)
     found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})
     return [
@@ -96,22 +98,22 @@ def axe(page: Page, **options: Any) -> list[str]:
 
 
 def everywhere(page: Page, pages: dict[str, str], check: Callable[[Page], list[str]]) -> None:
-    troubles = []
+    problems = []
     for name, path in pages.items():
         visit(page, path)
-        troubles += [f"{name}: {trouble}" for trouble in check(page)]
-    assert not troubles, "\n".join(troubles)
+        problems += [f"{name}: {problem}" for problem in check(page)]
+    assert not problems, "\n".join(problems)
 
 
-# A theme changes colours and nothing else.
+# A theme changes only colours.
 @pytest.mark.parametrize(("theme", "rules"), [("light", {}), ("dark", {"runOnly": ["color-contrast"]})])
-def test_a_screen_reader_can_use_every_page_and_every_colour_can_be_read(
+def test_every_page_is_accessible_and_its_colours_have_enough_contrast(
     service: Service, pages: dict[str, str], open_tab: Tab, guard: Guard, theme: Any, rules: Any
 ) -> None:
     def check(page: Page) -> list[str]:
         return axe(page, **rules)
 
-    guard.allow("404")  # the job that is not there
+    guard.allow("404")  # one page is of a job that does not exist
     page = open_tab(service, color_scheme=theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     everywhere(page, pages, check)
@@ -122,7 +124,7 @@ def test_a_screen_reader_can_use_every_page_and_every_colour_can_be_read(
     assert check(page) == []
 
 
-def test_on_a_phone_nothing_is_wider_than_the_screen_and_all_is_within_reach(
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_all_controls_can_be_reached(
     service: Service, pages: dict[str, str], open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("404")
@@ -136,7 +138,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_all_is_within_reach(
     everywhere(open_tab(service, "/login", user=None, viewport=PHONE), {"login": "/login"}, narrow)
 
 
-def test_on_a_phone_every_page_is_within_a_touch_and_a_job_shows_all_it_has(
+def test_on_a_phone_every_page_can_be_opened_and_a_job_shows_everything(
     service: Service, jobs: dict[str, int], open_tab: Tab
 ) -> None:
     page = open_tab(service, viewport=PHONE, has_touch=True)
@@ -162,7 +164,7 @@ def test_on_a_phone_every_page_is_within_a_touch_and_a_job_shows_all_it_has(
     expect(page.locator(".hoverlayer").first).to_contain_text("total")
 
 
-def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(service: Service, open_tab: Tab) -> None:
+def test_the_theme_follows_the_system_until_another_is_chosen_and_stored(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, color_scheme="dark")
     theme = "document.documentElement.dataset.theme"
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -172,9 +174,9 @@ def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(servi
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
 
     page.locator("#theme").click()  # light
-    page.locator("#theme").click()  # dark, whatever the system says
+    page.locator("#theme").click()  # dark, independent of the system
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    # What is painted first, before any script of ours but the theme's.
+    # The first paint, before any of our scripts except the theme's.
     page.add_init_script(
         """new MutationObserver((_, observer) => {
           if (document.body) {
@@ -188,7 +190,7 @@ def test_the_theme_is_the_systems_until_another_is_chosen_and_that_is_kept(servi
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_a_size_is_written_as_the_service_writes_it(service: Service, open_tab: Tab) -> None:
+def test_sizes_are_formatted_as_by_the_service(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/devices")
     script = page.locator("script[src*='js/pages/devices.js']").get_attribute("src") or ""
     texts = page.evaluate(

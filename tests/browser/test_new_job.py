@@ -1,4 +1,4 @@
-"""The form for a new job: it knows what there is, says what is wrong where it is wrong, and what the job will need."""
+"""The form for a new job: its choices, its errors, and the estimate of what the job needs."""
 
 import json
 import os
@@ -19,7 +19,9 @@ from tests.support.checkpoint_index import shapes_of, write_index
 from tests.support.zoo import zoo_like
 
 
-def test_errors_stand_at_their_fields_and_are_read_out_with_them(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_errors_are_shown_at_their_fields_and_announced_with_them(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
     guard.allow("422")
     page = open_tab(service, "/jobs/new")
     steps = page.get_by_label("Steps", exact=True)
@@ -37,7 +39,7 @@ def test_errors_stand_at_their_fields_and_are_read_out_with_them(service: Servic
     expect(steps).to_have_accessible_description("20 epochs of 4 images")
 
 
-def test_the_estimate_follows_what_is_typed(service: Service, open_tab: Tab) -> None:
+def test_the_estimate_follows_the_input(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/jobs/new")
     page.get_by_label("Model", exact=True).select_option("efficientdet_d0")
     page.get_by_label("Image size", exact=True).select_option("256x256")
@@ -68,7 +70,7 @@ def field(page: Page, label: str) -> str:
     return page.get_by_label(label, exact=True).input_value()
 
 
-def test_a_dataset_without_masks_is_offered_models_that_can_learn_from_it(
+def test_for_a_dataset_without_masks_only_suitable_models_are_offered(
     service: Service, boxes: str, open_tab: Tab
 ) -> None:
     page = open_tab(service, "/datasets")
@@ -86,7 +88,7 @@ def test_a_dataset_without_masks_is_offered_models_that_can_learn_from_it(
     expect(page.locator("#steps-hint")).to_have_text("2000 epochs of 4 images")
 
 
-def test_an_empty_form_has_the_first_of_everything_and_says_what_random_weights_mean(
+def test_an_empty_form_preselects_the_first_choices_and_explains_random_weights(
     service: Service, boxes: str, open_tab: Tab
 ) -> None:
     page = open_tab(service, "/jobs/new")
@@ -99,7 +101,7 @@ def test_an_empty_form_has_the_first_of_everything_and_says_what_random_weights_
     assert (field(page, "Dataset"), field(page, "Model")) == ("shapes", "mask_rcnn_resnet50_fpn")
 
 
-def test_a_registered_checkpoint_that_fits_the_model_is_chosen(service: Service, open_tab: Tab) -> None:
+def test_a_registered_checkpoint_of_the_model_is_preselected(service: Service, open_tab: Tab) -> None:
     folder = service.home / "checkpoints" / "zoo-d1"
     write_index(folder / "ckpt-0.index", shapes_of(catalogue.get("efficientdet_d1")))
     try:
@@ -116,7 +118,7 @@ def test_a_registered_checkpoint_that_fits_the_model_is_chosen(service: Service,
         shutil.rmtree(folder)
 
 
-def test_random_weights_that_were_chosen_stay_after_a_reload_and_in_a_copy(service: Service, open_tab: Tab) -> None:
+def test_the_choice_of_random_weights_stays_after_a_reload_and_in_a_clone(service: Service, open_tab: Tab) -> None:
     folder = service.home / "checkpoints" / "zoo-d1"
     write_index(folder / "ckpt-0.index", shapes_of(catalogue.get("efficientdet_d1")))
 
@@ -133,13 +135,13 @@ def test_random_weights_that_were_chosen_stay_after_a_reload_and_in_a_copy(servi
         page.reload()
         stays_random(page)
 
-        page.goto(f"/jobs/new?clone={service.made(model='efficientdet_d0')}")
+        page.goto(f"/jobs/new?clone={service.make_job(model='efficientdet_d0')}")
         stays_random(page)
     finally:
         shutil.rmtree(folder)
 
 
-def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service: Service, open_tab: Tab) -> None:
+def test_the_form_takes_its_values_from_a_pasted_config_also_in_a_clone(service: Service, open_tab: Tab) -> None:
     template = pipeline_config.build_config(catalogue.get("faster_rcnn_resnet50_fpn"), 3, (448, 640), 3, 77, 0.0125)
     page = open_tab(service, "/jobs/new")
     expect(page.get_by_role("region", name="Estimate")).to_contain_text("Fallbacks")
@@ -170,7 +172,7 @@ def test_the_form_follows_a_pasted_config_and_so_does_a_copy_of_its_job(service:
     expect(page.get_by_label("Image size", exact=True).locator("option:checked")).to_contain_text("model default")
 
 
-def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
+def test_a_pasted_config_with_a_checkpoint_asks_what_to_start_from(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("422")
@@ -193,7 +195,7 @@ def test_a_pasted_config_that_names_weights_asks_what_to_start_from(
     expect(start).to_have_value("random weights")
 
 
-def test_who_types_before_the_lists_have_come_loses_nothing(service: Service, open_tab: Tab) -> None:
+def test_input_before_the_lists_are_loaded_is_kept(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/")
 
     def type_first(route: Route) -> None:
@@ -207,7 +209,7 @@ def test_who_types_before_the_lists_have_come_loses_nothing(service: Service, op
     expect(page.get_by_label("Dataset", exact=True)).to_have_value("shapes")
 
 
-def test_what_is_copied_as_curl_submits_the_same_job(service: Service, open_tab: Tab) -> None:
+def test_the_copied_curl_command_submits_the_same_job(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/jobs/new", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_label("Name", exact=True).fill('it\'s "quoted" $HOME `id`')
     page.get_by_label("Model", exact=True).select_option("efficientdet_d0")
@@ -228,8 +230,8 @@ def test_what_is_copied_as_curl_submits_the_same_job(service: Service, open_tab:
     assert (job["asked"]["steps"], job["policy"]["plan_ahead"]) == (7, False)
 
 
-def test_over_plain_http_from_another_machine_the_form_works_as_well(service: Service, open_tab: Tab) -> None:
-    """There, browsers have no clipboard and no random UUIDs for a page."""
+def test_the_form_works_over_plain_http_from_another_machine(service: Service, open_tab: Tab) -> None:
+    """In such a page browsers offer no clipboard and no random UUIDs."""
     url = f"http://{NAMED_HOST}:{urlsplit(service.url).port}"
     page = open_tab(service, f"{url}/login", user=None, host=urlsplit(url).netloc)
     assert not page.evaluate("isSecureContext")

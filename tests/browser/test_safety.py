@@ -1,4 +1,4 @@
-"""What a page from elsewhere, a script inside a page, and somebody without rights can do: nothing."""
+"""Pages of other origins, injected scripts and users without rights can change nothing."""
 
 import http.server
 import re
@@ -17,7 +17,7 @@ PAGES = ("/", "/login", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datase
 
 @contextmanager
 def other_site(text: str) -> Iterator[str]:
-    """A page at another port of this host, which to a browser is the same site and another origin."""
+    """A page on another port of this host: to a browser the same site, but another origin."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -40,7 +40,7 @@ def other_site(text: str) -> Iterator[str]:
         thread.join()
 
 
-def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(service: Service, open_tab: Tab) -> None:
+def test_neither_scripts_nor_other_sites_can_use_the_cookie(service: Service, open_tab: Tab) -> None:
     page = open_tab(service)
     (cookie,) = page.context.cookies()
     assert cookie["httpOnly"]
@@ -48,9 +48,9 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(service: Servi
     assert page.evaluate("document.cookie") == ""
 
 
-def test_a_request_with_the_cookie_alone_changes_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_a_request_with_only_the_cookie_changes_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
     guard.allow("403")
-    job = service.made(state="paused")
+    job = service.make_job(state="paused")
     page = open_tab(service)
     ask = "([path, headers]) => fetch(path, { method: 'POST', headers }).then((answer) => answer.status)"
     for headers in ({}, {"X-CSRF-Token": "guessed"}):
@@ -58,9 +58,9 @@ def test_a_request_with_the_cookie_alone_changes_nothing(service: Service, open_
     assert service.job(job)["state"] == "paused"
 
 
-def test_a_form_on_a_page_of_another_port_changes_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_a_form_of_another_origin_changes_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
     guard.allow("another host|403")
-    job = service.made(state="paused")
+    job = service.make_job(state="paused")
     target = f"{service.url}/v1/jobs/{job}/cancel"
     form = f'<form method="post" action="{target}" enctype="text/plain"><input name="a" value="b"></form>'
     page = open_tab(service)
@@ -71,11 +71,9 @@ def test_a_form_on_a_page_of_another_port_changes_nothing(service: Service, open
     assert service.job(job)["state"] == "paused"
 
 
-def test_a_script_on_a_page_of_another_port_changes_and_learns_nothing(
-    service: Service, open_tab: Tab, guard: Guard
-) -> None:
+def test_a_script_of_another_origin_changes_and_reads_nothing(service: Service, open_tab: Tab, guard: Guard) -> None:
     guard.allow("another host|403|CORS|ERR_FAILED|ERR_BLOCKED|Cross-Origin")
-    job = service.made(state="paused")
+    job = service.make_job(state="paused")
     script = """
       const ask = async (path, method) => (await fetch(`URL${path}`, { method, credentials: "include" })).text();
       Promise.allSettled([ask("/v1/jobs/JOB/cancel", "POST"), ask("/v1/jobs", "GET")]).then((answers) => {
@@ -88,11 +86,11 @@ def test_a_script_on_a_page_of_another_port_changes_and_learns_nothing(
     assert service.job(job)["state"] == "paused"
 
 
-def test_a_page_runs_no_script_but_its_own_and_loads_from_nowhere_else(
+def test_a_page_runs_only_its_own_scripts_and_loads_only_from_the_service(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:
     guard.allow("Content Security Policy|another host|Framing")
-    service.made()
+    service.make_job()
     page = open_tab(service)
     for path in PAGES:
         answer = page.goto(path)
@@ -121,8 +119,8 @@ def test_a_page_runs_no_script_but_its_own_and_loads_from_nowhere_else(
         assert page.evaluate("window.hacked") is None
 
 
-def test_a_viewer_is_shown_jobs_and_nothing_to_change_them_with(service: Service, open_tab: Tab) -> None:
-    job = service.made(state="paused", name="not yours")
+def test_a_viewer_sees_jobs_and_no_controls_to_change_them(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(state="paused", name="not yours")
     page = open_tab(service, f"/jobs/{job}", user="vera")
     expect(page.locator("#name")).to_contain_text("not yours")
     for name in ("Cancel", "Resume"):
@@ -133,10 +131,8 @@ def test_a_viewer_is_shown_jobs_and_nothing_to_change_them_with(service: Service
     expect(open_tab(service, "/settings").get_by_role("tab", name="Audit")).to_be_visible()
 
 
-def test_a_session_from_a_token_that_only_reads_is_shown_nothing_to_change_jobs_with(
-    service: Service, open_tab: Tab
-) -> None:
-    job = service.made(state="paused", name="the admin's own")
+def test_a_session_of_a_read_only_token_sees_no_controls_to_change_jobs(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(state="paused", name="the admin's own")
     token = service.ask("POST", "/v1/tokens", {"name": "reads", "scopes": ["read"]})["token"]
     page = open_tab(service, f"/login?next=/jobs/{job}", user=None)
     page.get_by_text("Log in with a token").click()
@@ -147,7 +143,7 @@ def test_a_session_from_a_token_that_only_reads_is_shown_nothing_to_change_jobs_
     expect(page.locator("[data-edit]")).to_have_count(0)
 
 
-def test_who_logs_out_is_out_in_every_tab(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_logging_out_ends_the_session_in_every_tab(service: Service, open_tab: Tab, guard: Guard) -> None:
     guard.allow("401")
     page = open_tab(service, "/login", user=None)
     page.get_by_label("User").fill("anna")
@@ -174,7 +170,9 @@ def test_who_logs_out_is_out_in_every_tab(service: Service, open_tab: Tab, guard
     expect(page).to_have_url(f"{service.url}/login?next=%2F")
 
 
-def test_a_link_to_the_login_page_leads_nowhere_else(service: Service, open_tab: Tab, guard: Guard) -> None:
+def test_a_link_to_the_login_page_cannot_redirect_to_another_site(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
     guard.allow("404|401")
     with other_site("<title>Elsewhere</title>") as elsewhere:
         host = elsewhere.removeprefix("http:").rstrip("/")  # //127.0.0.1:…

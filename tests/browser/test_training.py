@@ -1,4 +1,4 @@
-"""A real training, watched in the browser: it runs out of memory, is planned anew and finishes, without a reload.
+"""A real training, watched in the browser: it runs out of memory, is re-planned and finishes, without a reload.
 
 SCREENSHOTS=1 makes the pictures of the README from it.
 """
@@ -20,7 +20,7 @@ from tests.support.box import ROOT
 from tests.support.newcomer import Newcomer
 
 STEPS = 6
-TRAINED_MS = 1_200_000  # on a machine that has other things to do
+TRAINED_MS = 1_200_000  # on a busy machine
 PICTURES = ROOT / "docs" / "screenshots"
 LARGEST = 300_000
 Shoot = Callable[..., None]
@@ -28,7 +28,7 @@ Shoot = Callable[..., None]
 
 @pytest.fixture(scope="module")
 def real(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The real trainer on a CPU slot that is as small as the demo's."""
+    """A service with the real trainer and a CPU slot of the demo's size."""
     newcomer = Newcomer(tmp_path_factory.mktemp("real"), train=40, validation=6, size=256)
     service = Service(newcomer, DOWNSHIFT_DEVICES=f"cpu:{SLOT_MB}", DOWNSHIFT_TRAINER="", DOWNSHIFT_HOST="gpu-box")
     yield service
@@ -43,7 +43,7 @@ def shoot() -> Shoot:
             return
         PICTURES.mkdir(parents=True, exist_ok=True)
         page.locator(top).evaluate("top => top.scrollIntoView()")
-        page.evaluate("document.documentElement.style.scrollbarGutter = 'auto'")  # no bar is drawn in its place
+        page.evaluate("document.documentElement.style.scrollbarGutter = 'auto'")  # no empty space for a scroll bar
         page.mouse.move(0, 0)
         path = PICTURES / f"{name}.png"
         page.screenshot(path=path, animations="disabled")
@@ -64,7 +64,7 @@ def show(page: Page, tab: str) -> Locator:
 
 
 def cancel_another(real: Service, open_tab: Tab, shoot: Shoot) -> None:
-    """Somebody else's job, which waits for the device: from the list, in another tab."""
+    """Cancel a second, waiting job from the list in another tab. Takes a picture of the list."""
     other = real.submit(steps=1000, name="waits its turn")
     page = open_tab(real, "/", viewport={"width": 1200, "height": 500})
     row = page.locator(f'#rows tr[data-key="{other}"]')
@@ -99,7 +99,7 @@ def test_a_job_that_is_too_large_is_submitted_watched_and_read(real: Service, op
     page.wait_for_url(re.compile(r"/jobs/\d+$"))
     job = int(page.url.rpartition("/")[2])
 
-    # From here on the page is neither loaded anew nor left.
+    # From here on the page is neither reloaded nor left.
     page.evaluate("window.here = true")
     moves: list[str] = []
     page.on("request", lambda request: moves.extend([request.url] if request.is_navigation_request() else []))

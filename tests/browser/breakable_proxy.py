@@ -1,15 +1,15 @@
-"""A way to the service that can be cut."""
+"""A TCP proxy whose connections a test can break."""
 
 import contextlib
 import socket
 import threading
 from collections.abc import Iterator
 
-__all__ = ["Way", "way_to"]
+__all__ = ["BreakableProxy", "proxy_to"]
 
 
-class Way:
-    """Passes on what comes to its port. `cut`: every connection breaks, and none is taken until `mend`."""
+class BreakableProxy:
+    """Forwards connections. `cut` breaks all of them and accepts none until `restore`."""
 
     def __init__(self, to: tuple[str, int]) -> None:
         self._to = to
@@ -22,15 +22,15 @@ class Way:
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # it is closed
+        with contextlib.suppress(OSError):  # the listener was closed
             while True:
-                near, _ = listener.accept()
-                far = socket.create_connection(self._to)
-                self._open |= {near, far}
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._pass_on, args=[one, other], daemon=True).start()
+                client, _ = listener.accept()
+                server = socket.create_connection(self._to)
+                self._open |= {client, server}
+                for one, other in ((client, server), (server, client)):
+                    threading.Thread(target=self._forward, args=[one, other], daemon=True).start()
 
-    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
+    def _forward(self, one: socket.socket, other: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := one.recv(65536):
                 other.sendall(data)
@@ -46,16 +46,16 @@ class Way:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self._listen()
 
 
 @contextlib.contextmanager
-def way_to(host: str, port: int) -> Iterator[Way]:
-    way = Way((host, port))
+def proxy_to(host: str, port: int) -> Iterator[BreakableProxy]:
+    proxy = BreakableProxy((host, port))
     try:
-        yield way
+        yield proxy
     finally:
         with contextlib.suppress(OSError):
-            way.cut()
+            proxy.cut()
