@@ -1,6 +1,6 @@
-"""The service as a newcomer starts it: `python -m launcher run` in an empty HOME, with nothing else running.
+"""The service as started by a new user: `python -m launcher run` in an empty HOME, with nothing else running.
 
-Everything is real but the trainer, which trains nothing and does as it is told.
+Everything is real except the trainer, which trains nothing and behaves as the test wants.
 """
 
 import os
@@ -31,7 +31,7 @@ def newcomer(tmp_path: Path) -> Iterator[Newcomer]:
 
 @pytest.fixture
 def go(newcomer: Newcomer, tmp_path: Path) -> Path:
-    """The trainer stays at step 2 until this file is made."""
+    """The trainer waits at step 2 until this file exists."""
     path = tmp_path / "go"
     newcomer.behave(waits_for=str(path))
     return path
@@ -58,7 +58,7 @@ def until_state(client: httpx.Client, job: str, *states: str) -> dict[str, Any]:
     return found
 
 
-def test_the_line_that_a_newcomer_pastes_submits_a_job_that_succeeds(newcomer: Newcomer) -> None:
+def test_the_printed_command_submits_a_job_that_succeeds(newcomer: Newcomer) -> None:
     service = newcomer.start()
     with service.client() as client:
         if shutil.which("curl"):
@@ -76,7 +76,7 @@ def test_the_line_that_a_newcomer_pastes_submits_a_job_that_succeeds(newcomer: N
     until("nothing is left", lambda: not newcomer.processes())
 
 
-def test_a_second_start_says_that_it_is_running_already_and_disturbs_nothing(newcomer: Newcomer) -> None:
+def test_a_second_start_says_that_the_service_is_already_running_and_changes_nothing(newcomer: Newcomer) -> None:
     first = newcomer.start()
     url = first.until_ready()
 
@@ -87,7 +87,7 @@ def test_a_second_start_says_that_it_is_running_already_and_disturbs_nothing(new
     assert httpx.get(f"{url}/readyz").status_code == 200
 
 
-def test_ctrl_c_leaves_training_alone_and_the_next_start_takes_it_up_again(newcomer: Newcomer, go: Path) -> None:
+def test_training_goes_on_after_ctrl_c_and_the_next_start_takes_over(newcomer: Newcomer, go: Path) -> None:
     first = newcomer.start()
     with first.client() as client:
         job = submit(client, steps=5)
@@ -111,7 +111,7 @@ def test_ctrl_c_leaves_training_alone_and_the_next_start_takes_it_up_again(newco
     until("nothing is left", lambda: not newcomer.processes())
 
 
-def test_training_that_ends_while_the_service_is_stopped_is_no_different(newcomer: Newcomer, go: Path) -> None:
+def test_training_that_ends_while_the_service_is_stopped_is_stored(newcomer: Newcomer, go: Path) -> None:
     first = newcomer.start()
     with first.client() as client:
         job = submit(client, steps=5)
@@ -126,9 +126,7 @@ def test_training_that_ends_while_the_service_is_stopped_is_no_different(newcome
     assert (found["state"], found["attempts"]) == ("succeeded", 1)
 
 
-def test_a_launcher_that_is_killed_leaves_only_training_behind_and_can_be_started_at_once(
-    newcomer: Newcomer, go: Path
-) -> None:
+def test_after_a_kill_of_the_launcher_only_training_goes_on_and_a_new_start_works(newcomer: Newcomer, go: Path) -> None:
     first = newcomer.start()
     with first.client() as client:
         port = client.base_url.port
@@ -145,7 +143,7 @@ def test_a_launcher_that_is_killed_leaves_only_training_behind_and_can_be_starte
     assert [line[0] for line in newcomer.lives()] == ["START", "STOP"]
 
 
-def test_a_worker_that_is_killed_is_started_again_and_works(newcomer: Newcomer) -> None:
+def test_a_killed_worker_is_restarted_and_works(newcomer: Newcomer) -> None:
     service = newcomer.start()
     with service.client() as client:
         until("a device", lambda: client.get("/v1/devices").json()["items"])
@@ -157,7 +155,7 @@ def test_a_worker_that_is_killed_is_started_again_and_works(newcomer: Newcomer) 
     assert found["state"] == "succeeded"
 
 
-def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: Newcomer) -> None:
+def test_the_demo_shows_a_job_that_runs_out_of_memory_is_re_planned_and_succeeds(newcomer: Newcomer) -> None:
     newcomer.behave(need_mb_per_image=220)
 
     demo = newcomer.start("demo", "--no-keep")
@@ -177,7 +175,7 @@ def test_the_demo_shows_a_job_run_out_be_planned_again_and_succeed(newcomer: New
     until("nothing is left", lambda: not newcomer.processes())
 
 
-def test_a_demo_whose_job_fails_says_why_and_fails(newcomer: Newcomer) -> None:
+def test_a_demo_whose_job_fails_exits_with_the_reason(newcomer: Newcomer) -> None:
     newcomer.behave(die="exit3", die_at_step=1)
 
     demo = newcomer.start("demo")
@@ -188,7 +186,7 @@ def test_a_demo_whose_job_fails_says_why_and_fails(newcomer: Newcomer) -> None:
     until("nothing is left", lambda: not newcomer.processes())
 
 
-def test_an_interrupted_demo_ends_its_training_too(newcomer: Newcomer) -> None:
+def test_an_interrupted_demo_stops_its_training_too(newcomer: Newcomer) -> None:
     newcomer.behave(step_s=1)
     demo = newcomer.start("demo")
     until("training", lambda: newcomer.lives() or demo.process.poll() is not None)

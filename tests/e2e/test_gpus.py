@@ -1,4 +1,4 @@
-"""Jobs on GPUs: the real worker and the real NVML binding, against a driver library that the test controls."""
+"""Jobs on GPUs: the real worker and the real NVML binding, with a fake driver library."""
 
 import os
 import subprocess
@@ -35,23 +35,23 @@ def box(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, nvml: Fak
     box.close()
 
 
-def seen(box: Box) -> list[Device]:
+def reported(box: Box) -> list[Device]:
     with box.store.reading() as session:
         return list(devices.of_host(session, box.settings.host))
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, nvml: FakeNvml) -> None:
+def test_a_job_waits_while_a_neighbour_holds_the_memory_and_starts_when_it_is_free(box: Box, nvml: FakeNvml) -> None:
     neighbour = os.getpid()
     nvml.write([FakeGpu(total_mb=8000, free_mb=700, processes=[(neighbour, 7200)])])
-    found = box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])
+    found = box.until("the GPU", lambda: [device for device in reported(box) if not device.problem])
     assert [(process["pid"], process["used_bytes"]) for process in found[0].processes] == [(neighbour, 7200 * 2**20)]
 
     job_id = box.submit(train={"steps": 3, "batch_size": 4, "evaluations": 2})
     box.until("the reason why it waits", lambda: waits_for(box.job(job_id)))
     assert box.job(job_id).state == State.QUEUED
     assert "free memory" in waits_for(box.job(job_id))
-    assert box.job(job_id).plan["micro_batch"] == 4  # a neighbour is no reason to shrink
+    assert box.job(job_id).plan["micro_batch"] == 4  # the plan is not made smaller because of a neighbour
 
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
     [job] = box.until_final(job_id)
@@ -62,9 +62,7 @@ def test_a_job_waits_for_a_neighbour_and_goes_to_a_gpu_that_has_room(box: Box, n
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_unchanged(
-    box: Box, nvml: FakeNvml
-) -> None:
+def test_a_job_that_fails_because_of_a_neighbour_names_it_waits_and_runs_unchanged(box: Box, nvml: FakeNvml) -> None:
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
     box.behave(need_mb_per_image=600, step_s=0.3)
     job_id = box.submit(train={"steps": 200, "batch_size": 4})
@@ -81,13 +79,13 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
         assert holds in waits_for(job)
         assert job.not_before is not None
 
-        with box.store.transaction() as session:  # its patience is over, and the neighbour still there
+        with box.store.transaction() as session:  # the waiting time is over, and the neighbour is still there
             row = jobs.lock(session, job_id)
             assert row is not None
             row.not_before = None
         box.until("the reason why it waits", lambda: "free memory" in waits_for(box.job(job_id)))
         assert holds in waits_for(box.job(job_id))
-        assert neighbour.poll() is None, "nobody else's process is ever touched"
+        assert neighbour.poll() is None, "processes of others are never signalled"
     finally:
         neighbour.kill()
         neighbour.wait()
@@ -100,7 +98,7 @@ def test_a_job_whose_neighbour_takes_the_memory_waits_for_it_by_name_and_runs_un
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-def test_what_goes_with_a_plan_reaches_the_trainer(box: Box, nvml: FakeNvml) -> None:
+def test_the_adjustments_of_a_job_reach_its_trainer(box: Box, nvml: FakeNvml) -> None:
     job_id = box.submit()
     with box.store.transaction() as session:
         job = jobs.lock(session, job_id)
@@ -116,18 +114,18 @@ def test_what_goes_with_a_plan_reaches_the_trainer(box: Box, nvml: FakeNvml) -> 
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-def test_memory_that_stays_held_after_an_end_keeps_the_gpu_out_until_it_is_free(box: Box, nvml: FakeNvml) -> None:
+def test_a_gpu_is_quarantined_while_memory_stays_in_use_after_an_attempt(box: Box, nvml: FakeNvml) -> None:
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
-    box.until("the GPU", lambda: [device for device in seen(box) if not device.problem])
+    box.until("the GPU", lambda: [device for device in reported(box) if not device.problem])
     box.behave(die="hang", die_at_step=1)
     first = box.submit()
     box.until("a step", lambda: box.job(first).step >= 1)
-    nvml.write([FakeGpu(total_mb=8000, free_mb=3000)])  # what the trainer holds, and leaves behind
+    nvml.write([FakeGpu(total_mb=8000, free_mb=3000)])  # as if the trainer's memory were not freed
     actions.cancel(box.store, box.owner, first)
     box.until_final(first)
     box.behave()
-    box.until("the quarantine", lambda: "still in use" in (seen(box)[0].problem or ""))
+    box.until("the quarantine", lambda: "still in use" in (reported(box)[0].problem or ""))
     second = box.submit()
     nvml.write([FakeGpu(total_mb=8000, free_mb=7900)])
     box.until_final(second)
-    assert seen(box)[0].problem is None
+    assert reported(box)[0].problem is None

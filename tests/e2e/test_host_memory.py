@@ -1,7 +1,7 @@
-"""A trainer that runs out of bounded host memory: the kernel says so, and the input pipeline shrinks, not the model.
+"""A trainer that runs out of host memory: the kernel's counter shows it, and the input pipeline is made smaller.
 
-The bound is a memory control group of its own. A limit on its address space or data segment would not do: TensorFlow's
-readers do not ask whether they got the memory for a record, and die of a segmentation fault that says nothing.
+The limit is that of a memory control group. A limit of the address space or the data segment would not do: TensorFlow's
+readers do not check whether an allocation succeeded, and crash with a segmentation fault.
 """
 
 import contextlib
@@ -27,8 +27,8 @@ from worker.devices.host_memory import memory_groups
 pytestmark = pytest.mark.tensorflow
 
 MB = 2**20
-RECORDS, RECORD_MB = 320, 3  # a shuffle buffer of nearly 1 GB, as the service sizes it for the host
-GROUP_MB = 2300  # a training takes 1,900 MB besides its shuffle buffer
+RECORDS, RECORD_MB = 320, 3  # the service sizes the shuffle buffer by the host: nearly 1 GB
+GROUP_MB = 2300  # training needs 1,900 MB without its shuffle buffer
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def group() -> Iterator[Path]:
                 return
             finally:
                 _remove(folder)
-    pytest.skip("no memory control group can be made here (root, or a delegated group, is needed)")
+    pytest.skip("no memory control group can be created (that needs root, or a delegated group)")
 
 
 def _remove(folder: Path) -> None:
@@ -59,7 +59,7 @@ def _remove(folder: Path) -> None:
 
 
 def large_records(folder: Path) -> None:
-    """The sample with much in its records that no detector reads: the shuffle buffer holds it all the same."""
+    """The sample dataset with padding in its records, which no detector reads but the shuffle buffer holds."""
     dataset = shapes.generate(folder, train=4, validation=2, seed=1)
     padding = os.urandom(RECORD_MB * MB)
     for file in dataset.train_files:
@@ -74,7 +74,7 @@ def large_records(folder: Path) -> None:
 
 
 def _padded(payload: bytes, padding: bytes) -> bytes:
-    """Messages that follow each other are one message: protocol buffers are merged by joining their bytes."""
+    """Concatenated protocol buffer messages are one merged message."""
     return payload + examples.encode(byte_lists={"image/raw": [padding]})
 
 

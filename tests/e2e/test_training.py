@@ -1,4 +1,4 @@
-"""The whole service on real parts, over HTTP: a job that does not fit runs out, is re-planned and succeeds."""
+"""The whole service with the real trainer, over HTTP: a job runs out of memory, is re-planned and succeeds."""
 
 import io
 import tarfile
@@ -71,8 +71,8 @@ def request(model: str, batch: int, steps: int, **policy: Any) -> dict[str, Any]
     }
 
 
-def check_the_allocators_words(ended: dict[str, Any], log: str) -> None:
-    """TensorFlow's own BFC allocator failed, and the outcome carries what it said."""
+def check_allocator_evidence(ended: dict[str, Any], log: str) -> None:
+    """TensorFlow's BFC allocator failed, and the outcome contains its statistics."""
     outcome = ended["evidence"]
     assert outcome["reason"] == Reason.DEVICE_MEMORY
     assert ended["exit_status"] == EXIT_CODES[Reason.DEVICE_MEMORY]
@@ -91,7 +91,7 @@ def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any
     first, second, last = attempts[0], attempts[1], attempts[-1]
     assert first["diagnosis"] == "too_large"
     assert "ran out of memory" in first["message"]
-    check_the_allocators_words(first, api.text(f"/v1/jobs/{job_id}/logs?attempt=1&q=ran out of memory trying"))
+    check_allocator_evidence(first, api.text(f"/v1/jobs/{job_id}/logs?attempt=1&q=ran out of memory trying"))
     assert second["changes"], second
     assert second["predicted"]["bytes"] <= first["limit_bytes"]
     assert last["measured_peak_bytes"] <= last["limit_bytes"]
@@ -121,7 +121,7 @@ def test_an_efficientdet_that_does_not_fit_is_requeued_smaller_resumes_and_succe
         waiting = api.post("/v1/jobs", request("efficientdet_d0", batch=2, steps=5))["id"]
         assert api.get(f"/v1/jobs/{waiting}")["state"] == "queued"
 
-        # Paused between two steps, it goes on from its checkpoint.
+        # Paused between two steps, the job resumes from its checkpoint.
         until_attempt(api, job_id, "a step of attempt 2", lambda a: a["number"] == 2 and a["step"] >= 1)
         api.post(f"/v1/jobs/{job_id}/pause")
         until_state(api, job_id, "paused")
@@ -129,7 +129,7 @@ def test_an_efficientdet_that_does_not_fit_is_requeued_smaller_resumes_and_succe
         assert paused["saved_step"] >= 1
         api.post(f"/v1/jobs/{job_id}/resume")
 
-        # The device was free, so the other one has it now: cancelled while TensorFlow traces, it gives it back.
+        # The pause freed the device, so the other job runs now. Cancelled while TensorFlow traces, it frees the device.
         until_attempt(api, waiting, "tracing", lambda a: a["phase"] == "tracing")
         api.post(f"/v1/jobs/{waiting}/cancel")
         until_state(api, waiting, "cancelled")
@@ -143,12 +143,12 @@ def test_an_efficientdet_that_does_not_fit_is_requeued_smaller_resumes_and_succe
         assert '"resumed": true' in resumed
         check_what_the_api_shows(api, job_id, attempts)
 
-        # The next job of this model would be planned from what this one measured.
-        told = api.post("/v1/estimate", {**request("efficientdet_d0", batch=8, steps=5), "policy": {}})
-        assert told["predicted"]["points"] >= 1
-        assert told["plan"]["micro_batch"] < told["plan"]["batch_size"] == 8
-        assert told["predicted"]["high_bytes"] <= attempts[-1]["limit_bytes"]
-        assert told["host_peak_bytes"] > 0
+        # The next job of this model would be planned from this one's measurements.
+        estimate = api.post("/v1/estimate", {**request("efficientdet_d0", batch=8, steps=5), "policy": {}})
+        assert estimate["predicted"]["points"] >= 1
+        assert estimate["plan"]["micro_batch"] < estimate["plan"]["batch_size"] == 8
+        assert estimate["predicted"]["high_bytes"] <= attempts[-1]["limit_bytes"]
+        assert estimate["host_peak_bytes"] > 0
 
 
 @pytest.mark.slow
@@ -156,7 +156,9 @@ def test_an_efficientdet_that_does_not_fit_is_requeued_smaller_resumes_and_succe
 @pytest.mark.parametrize(
     ("model", "batch", "slot_mb"), [("faster_rcnn_resnet50_fpn", 8, 2000), ("mask_rcnn_resnet50_fpn", 4, 2800)]
 )
-def test_the_two_stage_models_go_the_same_way(tmp_path: Path, model: str, batch: int, slot_mb: int) -> None:
+def test_a_two_stage_model_that_does_not_fit_is_requeued_smaller_and_succeeds(
+    tmp_path: Path, model: str, batch: int, slot_mb: int
+) -> None:
     with service(tmp_path / "home", slot_mb) as api:
         job_id = api.post("/v1/jobs", request(model, batch, steps=2))["id"]
         job = until("the end", lambda: (job := api.get(f"/v1/jobs/{job_id}"))["state"] in FINAL and job, 1400)

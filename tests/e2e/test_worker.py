@@ -1,4 +1,4 @@
-"""The worker on real processes and real databases; only the trainer is a fake, because it must do as it is told."""
+"""The worker with real processes and databases. Only the trainer is a fake, which behaves as a test wants."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +30,7 @@ def make_box(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def overlap(lives: list[tuple[str, str, float, float]], by: int) -> bool:
+    """Whether two trainers with the same job (`by=0`) or device (`by=1`) ran at the same time."""
     ordered = sorted(lives, key=lambda life: life[2])
     return any(
         one[by] == other[by] and other[2] < one[3]
@@ -38,7 +39,7 @@ def overlap(lives: list[tuple[str, str, float, float]], by: int) -> bool:
     )
 
 
-def test_a_job_that_fits_trains_to_its_end(make_box: MakeBox) -> None:
+def test_a_job_that_fits_succeeds_at_its_first_attempt(make_box: MakeBox) -> None:
     box = make_box()
     job_id = box.submit(name="small")
     box.work()
@@ -65,7 +66,7 @@ def test_a_job_that_runs_out_of_memory_is_requeued_smaller_and_resumes(make_box:
     assert last.planned["changes"][0]["reason"]
 
 
-def test_a_job_that_nobody_has_measured_is_probed_and_trains_with_what_the_probe_chose(make_box: MakeBox) -> None:
+def test_a_job_without_measurements_is_probed_and_trains_with_the_probes_choice(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:1000")
     box.behave(need_mb_per_image=100)
     job_id = box.submit(train={"steps": 3, "batch_size": 8})
@@ -79,7 +80,7 @@ def test_a_job_that_nobody_has_measured_is_probed_and_trains_with_what_the_probe
     assert attempt.peak_bytes == 800 * 2**20
 
 
-def test_a_smaller_batch_goes_on_in_the_middle_of_the_schedule_after_as_many_images(make_box: MakeBox) -> None:
+def test_with_a_smaller_batch_a_job_resumes_after_the_same_number_of_images(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:1000")
     box.behave(late_need_mb_per_image=200, die_at_step=3)
     policy = {"plan_ahead": False, "levers": ["batch_size"]}
@@ -92,7 +93,7 @@ def test_a_smaller_batch_goes_on_in_the_middle_of_the_schedule_after_as_many_ima
     assert (first.saved_step, batch < 8) == (3, True)
     assert job.step == job.steps == last.saved_step == round(6 * 8 / batch)
     began = _steps(box, job_id, last.number)[0]
-    assert abs((began - 1) * batch - 3 * 8) <= batch / 2, "not an image lost or doubled, to half a batch"
+    assert abs((began - 1) * batch - 3 * 8) <= batch / 2, "the same number of images, to half a batch"
 
 
 def _steps(box: Box, job_id: int, attempt: int) -> list[int]:
@@ -102,7 +103,7 @@ def _steps(box: Box, job_id: int, attempt: int) -> list[int]:
         return [bucket.step for bucket in found]
 
 
-def test_floors_that_cannot_be_met_end_in_a_reason_that_names_them(make_box: MakeBox) -> None:
+def test_a_job_that_does_not_fit_at_its_floors_fails_with_a_reason_that_names_them(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:500")
     box.behave(need_mb_per_image=800)
     policy = {"plan_ahead": False, "levers": ["image_size"], "min_image_size": 256}
@@ -113,7 +114,7 @@ def test_floors_that_cannot_be_met_end_in_a_reason_that_names_them(make_box: Mak
     assert "256" in (job.reason or "")
 
 
-def test_two_jobs_on_one_device_go_one_after_the_other_by_priority_then_age(make_box: MakeBox) -> None:
+def test_jobs_on_one_device_run_one_after_the_other_by_priority_then_age(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:2000")
     box.behave(step_s=0.1)
     jobs = [box.submit(priority=priority) for priority in (-5, -5, 0)]
@@ -125,7 +126,7 @@ def test_two_jobs_on_one_device_go_one_after_the_other_by_priority_then_age(make
     assert not overlap(lives, by=1)
 
 
-def test_two_devices_work_side_by_side(make_box: MakeBox) -> None:
+def test_two_devices_run_two_jobs_at_the_same_time(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:2000,cpu:2001")
     box.behave(step_s=0.4)
     jobs = [box.submit(), box.submit()]
@@ -160,7 +161,7 @@ def test_a_queued_job_is_cancelled_at_once_and_never_starts(make_box: MakeBox) -
     assert box.attempts(job_id) == []
 
 
-def test_a_trainer_that_is_deaf_to_sigterm_is_killed(make_box: MakeBox) -> None:
+def test_a_trainer_that_ignores_sigterm_is_killed(make_box: MakeBox) -> None:
     box = make_box(stop_grace_s=0.5)
     box.behave(die="deaf")
     job_id = box.submit()
@@ -172,7 +173,7 @@ def test_a_trainer_that_is_deaf_to_sigterm_is_killed(make_box: MakeBox) -> None:
     assert "did not stop by itself" in (box.attempts(job_id)[0].message or "")
 
 
-def test_pausing_keeps_the_checkpoint_and_resuming_goes_on_from_it(make_box: MakeBox) -> None:
+def test_a_paused_job_resumes_from_its_checkpoint(make_box: MakeBox) -> None:
     box = make_box()
     box.behave(die="hang")
     job_id = box.submit(train={"steps": 5, "batch_size": 4})
@@ -190,7 +191,7 @@ def test_pausing_keeps_the_checkpoint_and_resuming_goes_on_from_it(make_box: Mak
     assert len(steps) == 4
 
 
-def test_no_job_starts_from_random_weights_because_its_checkpoint_is_gone(make_box: MakeBox) -> None:
+def test_a_job_whose_checkpoint_is_gone_fails_instead_of_starting_from_random_weights(make_box: MakeBox) -> None:
     box = make_box()
     job_id = box.submit()
     with box.store.transaction() as session:
@@ -201,19 +202,19 @@ def test_no_job_starts_from_random_weights_because_its_checkpoint_is_gone(make_b
     assert "the checkpoint 'zoo' is gone: upload it again" in (job.reason or "")
 
 
-def test_a_trainer_that_is_killed_resumes_once_and_then_fails(make_box: MakeBox) -> None:
+def test_a_job_whose_trainer_is_killed_resumes(make_box: MakeBox) -> None:
     box = make_box()
     box.behave(die="kill", die_at_step=2)
     job_id = box.submit()
     box.work()
     box.until("the second attempt", lambda: len(box.attempts(job_id)) == 2)
     [job] = box.until_final(job_id)
-    # The second attempt resumed behind the step at which the first died.
+    # The second attempt resumes after the step at which the fake trainer dies.
     assert job.state == State.SUCCEEDED
     assert [attempt.diagnosis for attempt in box.attempts(job_id)] == ["unknown_kill", "completed"]
 
 
-def test_a_crash_fails_with_a_pointer_to_the_log(make_box: MakeBox) -> None:
+def test_a_job_whose_trainer_crashes_fails_with_the_signal(make_box: MakeBox) -> None:
     box = make_box()
     box.behave(die="segfault")
     job_id = box.submit()
