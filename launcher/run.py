@@ -17,7 +17,7 @@ from services import setup
 from services.settings import Settings
 from services.store.engine import StoreUnavailable
 
-__all__ = ["EXAMPLE_JOB", "StartFailed", "run"]
+__all__ = ["StartFailed", "run"]
 
 EXAMPLE_JOB = {
     "dataset": setup.SAMPLE,

@@ -23,7 +23,7 @@ from services.store.engine import Store, StoreUnavailable
 from services.webhooks import delivery
 from services.webhooks.delivery import Answer, Parcel
 
-__all__ = ["SendPool", "Sender", "deliver_regularly", "send"]
+__all__ = ["deliver_regularly"]
 
 _TIMEOUT_S = 10.0
 _THREADS = 8

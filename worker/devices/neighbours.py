@@ -10,7 +10,7 @@ from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
 from worker.devices.processes import name_of, with_descendants
 from worker.devices.readings import MemoryHolder
 
-__all__ = ["NeighbourWatch", "Neighbours"]
+__all__ = ["NeighbourWatch"]
 
 _POLL_S = 2.0
 _REMEMBERED_S = 60.0  # a neighbour that caused a failure may be gone when the trainer ends

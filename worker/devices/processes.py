@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterable, Set
 from pathlib import Path
 
-from worker.devices.readings import DeviceReading, MemoryHolder
+from worker.devices.readings import MB, DeviceReading, MemoryHolder
 
 __all__ = ["largest_processes", "name_of", "processes_of_others", "with_descendants"]
 
 PROC = Path("/proc")
-_LEAST = 256 * 2**20  # bytes: smaller processes are not listed
+_LEAST = 256 * MB  # bytes: smaller processes are not listed
 _MOST = 8
 
 
