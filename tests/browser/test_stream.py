@@ -68,7 +68,7 @@ def test_after_ten_seconds_without_a_connection_no_event_is_missing_or_repeated(
         service.until_state(missed, "succeeded")
         assert newest(service) > during + 5
         assert row.locator(".dot").text_content() == "running"
-        proxy.mend()
+        proxy.restore()
 
         expect(page.locator(".live")).to_have_text("live")
         expect(row.locator(".dot")).to_have_text("cancelled")
