@@ -8,12 +8,12 @@ from typing import TextIO
 
 from launcher.console import plain
 
-__all__ = ["Progress"]
+__all__ = ["ProgressLine"]
 
 _EVERY_S = 10.0
 
 
-class Progress:
+class ProgressLine:
     """`show` replaces the progress line; `say` prints text that stays."""
 
     def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:

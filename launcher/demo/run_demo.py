@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from launcher import addresses
 from launcher.demo import home as demo_home
 from launcher.demo import report
-from launcher.demo.progress import Progress
+from launcher.demo.progress import ProgressLine
 from launcher.demo.service import LOG_FILE, Api, DemoFailed, serving
 from services import setup
 from services.attempt_paths import job_dir
@@ -48,7 +48,7 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
     Raises DemoFailed, DemoHomeError, SettingsError or KeyboardInterrupt. In any case the jobs and the service have
     ended afterwards.
     """
-    progress = Progress(sys.stdout)
+    progress = ProgressLine(sys.stdout)
     started = time.monotonic()
     demo_home.make_fresh(home)
     bind = addresses.free_bind(("127.0.0.1", 0))
@@ -71,7 +71,7 @@ def demo(home: Path, trainer: str, keep: bool | None) -> None:
             progress.say(f"To see it all again: DOWNSHIFT_HOME={shlex.quote(str(home))} make run")
 
 
-def _run_both_jobs(api: Api, settings: Settings, progress: Progress, started: float) -> None:
+def _run_both_jobs(api: Api, settings: Settings, progress: ProgressLine, started: float) -> None:
     progress.say(f"service  {api.url}, its log in {settings.home / LOG_FILE}")
     progress.say(f"log in   at that address in a browser, with the token in {settings.admin_token_file}")
     progress.say(f"device   one CPU slot: TensorFlow's GPU allocator with a hard limit of {SLOT_MB} MB")
@@ -86,7 +86,9 @@ def _run_both_jobs(api: Api, settings: Settings, progress: Progress, started: fl
     _check_second(api, job, attempts)
 
 
-def _submit_and_wait(api: Api, request: Mapping[str, Any], how: str, progress: Progress) -> tuple[Any, Sequence[Any]]:
+def _submit_and_wait(
+    api: Api, request: Mapping[str, Any], how: str, progress: ProgressLine
+) -> tuple[Any, Sequence[Any]]:
     """Submit the job and watch it until it ends. Cancels it if that fails or is interrupted."""
     try:
         job = _submit(api, request)
@@ -103,7 +105,7 @@ def _submit(api: Api, request: Mapping[str, Any]) -> Any:
     return api.post("/v1/jobs", request, key=request["name"])
 
 
-def _watch(api: Api, job_id: int, progress: Progress) -> tuple[Any, Sequence[Any]]:
+def _watch(api: Api, job_id: int, progress: ProgressLine) -> tuple[Any, Sequence[Any]]:
     """The job and its attempts, once it has ended. Prints each attempt that ends."""
     started, printed = time.monotonic(), 0
     while True:
@@ -122,7 +124,7 @@ def _watch(api: Api, job_id: int, progress: Progress) -> tuple[Any, Sequence[Any
         time.sleep(_POLL_S)
 
 
-def _show_first(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+def _show_first(api: Api, settings: Settings, job: Any, attempts: Sequence[Any], progress: ProgressLine) -> None:
     progress.say()
     progress.say(report.attempts_table(attempts))
     progress.say()
@@ -144,7 +146,7 @@ def _show_first(api: Api, settings: Settings, job: Any, attempts: Sequence[Any],
         progress.say(f"exported model: {job_dir(settings, job['id']) / evidence['export']}")
 
 
-def _show_second(job: Any, attempts: Sequence[Any], progress: Progress) -> None:
+def _show_second(job: Any, attempts: Sequence[Any], progress: ProgressLine) -> None:
     progress.say()
     progress.say(report.attempts_table(attempts))
     progress.say()
@@ -176,7 +178,7 @@ def _check_success(api: Api, job: Any) -> None:
         raise DemoFailed(f"the job has {job['state']}: {job['reason']}\nthe end of its log:\n{log}")
 
 
-def _cancel(api: Api, request: Mapping[str, Any], progress: Progress) -> None:
+def _cancel(api: Api, request: Mapping[str, Any], progress: ProgressLine) -> None:
     """Cancel the job, so that no training goes on after the demo. A second interrupt ends the wait."""
     progress.show("cancelling the job")
     deadline = time.monotonic() + _CANCEL_S
@@ -191,7 +193,7 @@ def _is_in_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _keep_running(api: Api, progress: Progress) -> None:
+def _keep_running(api: Api, progress: ProgressLine) -> None:
     progress.say()
     if sys.stdin.isatty():
         # Not Ctrl-C: make would report a failure.

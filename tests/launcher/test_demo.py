@@ -10,7 +10,7 @@ import pytest
 
 from launcher.demo import home as demo_home
 from launcher.demo import report
-from launcher.demo.progress import Progress
+from launcher.demo.progress import ProgressLine
 
 MB = 2**20
 PLAN = {
@@ -137,7 +137,7 @@ class Terminal(io.StringIO):
 
 def test_on_a_terminal_the_progress_line_is_rewritten_in_place() -> None:
     stream = Terminal()
-    progress = Progress(stream)
+    progress = ProgressLine(stream)
 
     progress.show("step 1")
     progress.show("step 2")
@@ -148,7 +148,7 @@ def test_on_a_terminal_the_progress_line_is_rewritten_in_place() -> None:
 
 def test_in_a_file_progress_is_printed_every_10_s() -> None:
     stream, clock = io.StringIO(), [0.0]
-    progress = Progress(stream, clock=lambda: clock[0])
+    progress = ProgressLine(stream, clock=lambda: clock[0])
 
     for second in range(21):
         clock[0] = float(second)

@@ -12,7 +12,7 @@ import pytest
 from services.domain import catalogue, pipeline_config
 from services.domain.contract import Reason, Resume
 from tests.support.trainings import ROOT
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 from worker.trainer.report import Reporter
 
 pytestmark = pytest.mark.tensorflow
@@ -119,7 +119,7 @@ def test_other_variables_are_refused(make: Any, other: dict[str, Any]) -> None:
     run(step, iterator, 1)
     checkpoints.save()
 
-    with pytest.raises(Ending) as raised:
+    with pytest.raises(AttemptEnd) as raised:
         make(**other)[2].resume(Resume.AUTO)
 
     assert raised.value.reason is Reason.BAD_CHECKPOINT
@@ -132,7 +132,7 @@ def test_fewer_variables_are_refused_too(make: Any) -> None:
     run(step, iterator, 1)
     checkpoints.save()
 
-    with pytest.raises(Ending, match="another model or optimizer"):
+    with pytest.raises(AttemptEnd, match="another model or optimizer"):
         make()[2].resume(Resume.AUTO)
 
 
@@ -141,7 +141,7 @@ def test_a_fresh_start_over_checkpoints_is_refused(make: Any) -> None:
     run(step, iterator, 1)
     checkpoints.save()
 
-    with pytest.raises(Ending) as raised:
+    with pytest.raises(AttemptEnd) as raised:
         make()[2].resume(Resume.NEVER)
     assert raised.value.reason is Reason.BAD_CHECKPOINT
 

@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
 from worker.trainer import device
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 
 
 class Recorder:
@@ -45,7 +45,7 @@ def test_growth_is_set_on_every_gpu_before_one_is_chosen() -> None:
 
 
 def test_a_missing_gpu_ends_with_that_reason() -> None:
-    with pytest.raises(Ending) as raised:
+    with pytest.raises(AttemptEnd) as raised:
         device.configure(Device(kind=DeviceKind.GPU, gpu=2), Recorder(gpus=2))
 
     assert raised.value.reason is Reason.BAD_DEVICE

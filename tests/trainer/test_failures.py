@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from services.domain.contract import EXIT_CODES, AllocatorStats, Reason
-from worker.trainer.failures import Ending, allocator_stats, log_tail, mismatch, read_exception
+from worker.trainer.failures import AttemptEnd, allocator_stats, log_tail, mismatch, read_exception
 
 MESSAGE = """Graph execution error:
 
@@ -77,7 +77,7 @@ def test_an_exception_is_classified_by_its_reason(error: Exception, reason: Reas
 
 
 def test_an_ending_is_returned_unchanged() -> None:
-    ending = Ending(Reason.NAN_LOSS, "became nan")
+    ending = AttemptEnd(Reason.NAN_LOSS, "became nan")
 
     assert read_exception(ending) is ending
 

@@ -10,7 +10,7 @@ from services.domain.contract import AllocatorStats, AttemptSpec, Phase, Reason
 from services.domain.diagnosis.log.known_messages import Mark
 from services.domain.diagnosis.log.line_marks import marks_of, shape_of
 from tests.support.trainings import read_events
-from worker.trainer.failures import Ending, Stopped
+from worker.trainer.failures import AttemptEnd, Stopped
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter
 
@@ -133,7 +133,7 @@ def test_weights_that_are_not_finite_are_never_saved(what: str, tmp_path: Path) 
     controlled = Controlled()
     setattr(controlled, what, 4)
 
-    with pytest.raises(Ending) as raised:
+    with pytest.raises(AttemptEnd) as raised:
         train(tmp_path, controlled, checkpoint_every_steps=2, report_every_s=1000)
     assert raised.value.reason is Reason.NAN_LOSS
     assert controlled.notes == ["save 2"]

@@ -7,7 +7,7 @@ import pytest
 
 from services.domain.contract import Reason
 from services.domain.pipeline_config import build_config
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
 
@@ -97,7 +97,7 @@ def test_freezing_everything_is_refused() -> None:
     config = tiny_detector.config()
     config.train_config.freeze_variables.append(".*")
 
-    with pytest.raises(Ending) as raised:
+    with pytest.raises(AttemptEnd) as raised:
         make_step(config)
     assert raised.value.reason is Reason.BAD_CONFIG
     assert "freeze_variables" in raised.value.message

@@ -9,7 +9,7 @@ import pytest
 from services.domain import catalogue, pipeline_config
 from services.domain.contract import Reason
 from worker.attempt_dir import with_dataset
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
 
@@ -53,6 +53,6 @@ def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model
         wrong = other.save(str(tmp_path / kind))
         config.train_config.fine_tune_checkpoint = wrong
         config.train_config.fine_tune_checkpoint_type = kind
-        with pytest.raises(Ending, match=wrong) as raised:
+        with pytest.raises(AttemptEnd, match=wrong) as raised:
             models.warm_start(model, config.train_config)
         assert raised.value.reason is Reason.BAD_CHECKPOINT

@@ -24,13 +24,13 @@ from services.domain.contract import (
     Reason,
 )
 from worker.trainer import device, preflight
-from worker.trainer.failures import Ending, Stopped, allocator_stats, log_tail, read_exception
+from worker.trainer.failures import AttemptEnd, Stopped, allocator_stats, log_tail, read_exception
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter, host_peak_bytes
 from worker.trainer.stop_signal import StopRequest
 
 
-class Session:
+class AttemptRun:
     """One run of an attempt: holds what the outcome needs, however the attempt ends."""
 
     def __init__(self, attempt_dir: Path) -> None:
@@ -44,10 +44,10 @@ class Session:
             before_exit=lambda message: self.end(Stopped(message)),
         )
 
-    def run(self) -> Ending:
+    def run(self) -> AttemptEnd:
         try:
             self._train()
-            return Ending(Reason.COMPLETED, f"trained to step {self.progress.step}")
+            return AttemptEnd(Reason.COMPLETED, f"trained to step {self.progress.step}")
         except BaseException as error:
             ending = read_exception(error)
             if ending is not error:
@@ -78,9 +78,9 @@ class Session:
         try:
             return self._read_spec()
         except (OSError, UnicodeDecodeError) as error:
-            raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE} cannot be read: {error}") from None
+            raise AttemptEnd(Reason.BAD_SPEC, f"{SPEC_FILE} cannot be read: {error}") from None
         except ContractError as error:
-            raise Ending(Reason.BAD_SPEC, f"{SPEC_FILE}: {error}") from None
+            raise AttemptEnd(Reason.BAD_SPEC, f"{SPEC_FILE}: {error}") from None
 
     def _read_spec(self) -> AttemptSpec:
         """Ignore unknown fields with a warning: a newer worker may write them, and an upgrade must not fail jobs."""
@@ -90,7 +90,7 @@ class Session:
             self.reporter.warning(f"{SPEC_FILE}: unknown fields ignored: {', '.join(unknown)}"[:500])
         return spec
 
-    def end(self, ending: Ending) -> bool:
+    def end(self, ending: AttemptEnd) -> bool:
         """Write the outcome; returns False if the other thread (main or stop request) already did."""
         return self.reporter.outcome(
             Outcome(
@@ -108,7 +108,7 @@ class Session:
             )
         )
 
-    def _allocator(self, ending: Ending) -> AllocatorStats:
+    def _allocator(self, ending: AttemptEnd) -> AllocatorStats:
         if self.memory is None:
             return AllocatorStats()
         counters = self.memory.counters()
@@ -127,11 +127,11 @@ def main() -> int:
         return _refuse(f"{attempt_dir} has ended already (it holds {OUTCOME_FILE}); an attempt is never run twice")
     console = _Console()
     _redirect_output(attempt_dir / LOG_FILE)
-    session = Session(attempt_dir)
-    session.stop.listen()
-    ending = session.run()
+    run = AttemptRun(attempt_dir)
+    run.stop.listen()
+    ending = run.run()
     try:
-        if not session.end(ending):
+        if not run.end(ending):
             threading.Event().wait()  # the stop request's thread ends the process
     except Exception as error:  # the exit status still gives the reason
         console.say(f"{OUTCOME_FILE} could not be written: {error}")

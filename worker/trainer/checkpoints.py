@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from services.domain.contract import Reason, Resume, resumed_step
 from services.durable_file import sync
-from worker.trainer.failures import Ending, mismatch, read_exception
+from worker.trainer.failures import AttemptEnd, mismatch, read_exception
 from worker.trainer.report import Reporter
 from worker.trainer.step import TrainStep
 
@@ -42,14 +42,14 @@ class Checkpoints:
         """Restore the newest loadable checkpoint; returns the step to continue from, or None without checkpoints.
 
         If the batch size has changed, that is the step at which as many images have been seen; the learning rate
-        schedule continues from there. The step's variables must exist. Raises an Ending, with nothing changed on disk,
-        if the checkpoint is of another model.
+        schedule continues from there. The step's variables must exist. If the checkpoint is of another model, raises an
+        AttemptEnd and changes nothing on disk.
         """
         paths = self._most_images_first()
         if not paths:
             return None
         if how is Resume.NEVER:
-            raise Ending(
+            raise AttemptEnd(
                 Reason.BAD_CHECKPOINT,
                 f"a fresh start was asked for, but {self._folder} holds checkpoints up to {Path(paths[0]).name}: "
                 f"resume, or use another job directory",
@@ -57,7 +57,7 @@ class Checkpoints:
         for path in paths:
             if self._is_readable(path):
                 return self._restore(path)
-        raise Ending(Reason.BAD_CHECKPOINT, f"none of the {len(paths)} checkpoints in {self._folder} can be read")
+        raise AttemptEnd(Reason.BAD_CHECKPOINT, f"none of the {len(paths)} checkpoints in {self._folder} can be read")
 
     def save(self) -> int:
         step = int(self._step.global_step)
@@ -96,7 +96,7 @@ class Checkpoints:
         except (AssertionError, ValueError, tf.errors.OpError) as error:
             if read_exception(error).reason is Reason.DEVICE_MEMORY:
                 raise
-            raise Ending(
+            raise AttemptEnd(
                 Reason.BAD_CHECKPOINT,
                 f"checkpoint {Path(path).name} is of another model or optimizer and cannot be resumed "
                 f"({mismatch(error)}): warm-start from it instead, or start in another folder",

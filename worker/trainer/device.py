@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 
 
 def environment(device: Device) -> dict[str, str]:
@@ -46,7 +46,7 @@ def configure(device: Device, config: Any) -> str:
         return "CPU:0"
     gpus = config.list_physical_devices("GPU")
     if device.gpu >= len(gpus):
-        raise Ending(
+        raise AttemptEnd(
             Reason.BAD_DEVICE,
             f"GPU {device.gpu} was asked for, but TensorFlow sees {len(gpus)} GPU(s): check the driver, "
             f"CUDA_VISIBLE_DEVICES, and that the GPU lock file (requirements-gpu.lock) is installed",

@@ -9,7 +9,7 @@ from services.domain.contract import AllocatorStats, Reason
 LOG_TAIL_BYTES = 4 * 2**20
 
 
-class Ending(Exception):
+class AttemptEnd(Exception):
     """Ends the attempt with a reason and a message for the user; no traceback is printed."""
 
     def __init__(self, reason: Reason, message: str) -> None:
@@ -18,16 +18,16 @@ class Ending(Exception):
         self.message = message
 
 
-class Stopped(Ending):
+class Stopped(AttemptEnd):
     """The attempt stopped on request."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Reason.STOPPED, message)
 
 
-def read_exception(error: BaseException) -> Ending:
-    """Map an exception to an Ending. Anything not recognised becomes `Reason.ERROR` with the type's name."""
-    if isinstance(error, Ending):
+def read_exception(error: BaseException) -> AttemptEnd:
+    """Map an exception to an AttemptEnd. Anything not recognised becomes `Reason.ERROR` with the type's name."""
+    if isinstance(error, AttemptEnd):
         return error
     ending = _classify(error)
     ending.__cause__ = error
@@ -44,20 +44,20 @@ def mismatch(error: BaseException) -> str:
     return text[:200] or type(error).__name__
 
 
-def _classify(error: BaseException) -> Ending:
+def _classify(error: BaseException) -> AttemptEnd:
     text = _first_line(error)
     kind = type(error).__name__
     if _is_disk_full(error):
-        return Ending(Reason.DISK_FULL, f"the disk is full: {text}")
+        return AttemptEnd(Reason.DISK_FULL, f"the disk is full: {text}")
     if _is_host_memory(error):
-        return Ending(Reason.HOST_MEMORY, f"the host ran out of memory: {text or kind}")
+        return AttemptEnd(Reason.HOST_MEMORY, f"the host ran out of memory: {text or kind}")
     if _DEVICE_MEMORY.search(str(error)):
-        return Ending(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
+        return AttemptEnd(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
     if kind == "InvalidArgumentError" and _IMAGE_ERROR.search(str(error)):
-        return Ending(Reason.BAD_DATASET, f"an image of the dataset cannot be decoded: {text}")
+        return AttemptEnd(Reason.BAD_DATASET, f"an image of the dataset cannot be decoded: {text}")
     if kind == "DataLossError":
-        return Ending(Reason.BAD_DATASET, f"a TFRecord file is damaged: {text}. Write the dataset again")
-    return Ending(Reason.ERROR, f"{kind}: {text}")
+        return AttemptEnd(Reason.BAD_DATASET, f"a TFRecord file is damaged: {text}. Write the dataset again")
+    return AttemptEnd(Reason.ERROR, f"{kind}: {text}")
 
 
 def _is_disk_full(error: BaseException) -> bool:

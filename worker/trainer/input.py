@@ -9,7 +9,7 @@ from object_detection import inputs
 from object_detection.builders import dataset_builder
 
 from services.domain.contract import Reason
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 from worker.trainer.preflight import class_ids, classes_of, record_files
 
 EXAMPLES_CHECKED = 1000  # of each split: takes about a second, and finds a systematic mistake
@@ -54,7 +54,7 @@ def evaluation(config: Any, model: Any) -> tf.data.Dataset:
 
 
 def check_examples(config: Any) -> None:
-    """Raise an Ending unless the first examples of each split have an image, known classes, and masks if needed.
+    """Raise an AttemptEnd unless the first examples of each split have an image, known classes, and masks if needed.
 
     The OD API would train all the same: it drops boxes of unknown classes and replaces missing masks by empty ones.
     """
@@ -66,7 +66,7 @@ def check_examples(config: Any) -> None:
         for number, record in enumerate(records):
             problem = _problem_of(record.numpy(), names, classes_of(config), reader.load_instance_masks)
             if problem:
-                raise Ending(Reason.BAD_DATASET, f"{name}: record {number}: {problem}")
+                raise AttemptEnd(Reason.BAD_DATASET, f"{name}: record {number}: {problem}")
 
 
 def _problem_of(record: bytes, names: Collection[str], num_classes: int, needs_masks: bool) -> str | None:

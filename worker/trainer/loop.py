@@ -28,7 +28,7 @@ from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
 from worker.trainer.device import Memory
 from worker.trainer.evaluate import Evaluation
-from worker.trainer.failures import Ending, Stopped, read_exception
+from worker.trainer.failures import AttemptEnd, Stopped, read_exception
 from worker.trainer.graph_memory import Walk
 from worker.trainer.meter import Meter
 from worker.trainer.progress import Progress
@@ -149,10 +149,10 @@ class Attempt:
         return bool(self.config.eval_input_reader) and every > 0 and step % every == 0 and step < self.steps
 
     def _save(self, meter: Meter) -> None:
-        """Save a checkpoint; raises an Ending if weights are not finite, since later attempts would resume them."""
+        """Save a checkpoint; raises an AttemptEnd if weights are not finite, since later attempts would resume them."""
         meter.report()
         if not self.step.weights_are_finite():
-            raise Ending(
+            raise AttemptEnd(
                 Reason.NAN_LOSS,
                 f"weights are no longer finite numbers at step {self.progress.step}: lower the learning rate, or clip "
                 f"gradients (train_config.gradient_clipping_by_norm)",

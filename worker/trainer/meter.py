@@ -11,7 +11,7 @@ import tensorflow as tf
 from services.domain.contract import AllocatorStats, EventKind, Reason
 from services.domain.sizes import in_mb
 from worker.trainer.device import Memory
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 from worker.trainer.report import Reporter, host_memory
 from worker.trainer.step import Losses, TrainStep
 
@@ -46,7 +46,7 @@ class Meter:
             self.report()
 
     def report(self) -> None:
-        """Report the last step, once; raises an Ending where a loss is not a finite number."""
+        """Report the last step, once; raises an AttemptEnd where a loss is not a finite number."""
         if self._last is None or self._last[0] == self._reported_step:
             return
         step, parts = self._last
@@ -54,7 +54,7 @@ class Meter:
         elapsed = time.monotonic() - self._since
         bad = [name for name, value in losses.items() if not math.isfinite(value)]
         if bad:
-            raise Ending(
+            raise AttemptEnd(
                 Reason.NAN_LOSS,
                 f"{bad[0]} became {losses[bad[0]]} at or before step {step}: lower the learning rate, clip gradients "
                 f"(train_config.gradient_clipping_by_norm), or check the boxes of the dataset",

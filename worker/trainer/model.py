@@ -9,7 +9,7 @@ from object_detection.builders import model_builder
 from object_detection.utils import config_util
 
 from services.domain.contract import Reason
-from worker.trainer.failures import Ending, mismatch, read_exception
+from worker.trainer.failures import AttemptEnd, mismatch, read_exception
 
 
 def build(config: Any, *, is_training: bool) -> Any:
@@ -20,7 +20,7 @@ def build(config: Any, *, is_training: bool) -> Any:
     try:
         model = model_builder.build(config.model, is_training=is_training, add_summaries=False)
     except (ValueError, TypeError, AttributeError) as error:
-        raise Ending(Reason.BAD_CONFIG, f"the OD API cannot build this model: {error}") from error
+        raise AttemptEnd(Reason.BAD_CONFIG, f"the OD API cannot build this model: {error}") from error
     if policy != "float32" and hasattr(model, "_crop_and_resize_fn"):
         model._crop_and_resize_fn = _in_float32(model._crop_and_resize_fn)
     return model
@@ -43,7 +43,7 @@ def set_training(model: Any, is_training: bool) -> None:
 
 
 def warm_start(model: Any, train_config: Any) -> None:
-    """Load `fine_tune_checkpoint` into the model, whose variables must exist. Raises an Ending unless all match."""
+    """Load `fine_tune_checkpoint` into the model, whose variables must exist. Raises an AttemptEnd unless all match."""
     path = train_config.fine_tune_checkpoint
     config_util.update_fine_tune_checkpoint_type(train_config)
     kind = train_config.fine_tune_checkpoint_type
@@ -54,7 +54,7 @@ def warm_start(model: Any, train_config: Any) -> None:
     except (AssertionError, ValueError, TypeError, OSError, tf.errors.OpError) as error:
         if read_exception(error).reason in (Reason.DEVICE_MEMORY, Reason.HOST_MEMORY):
             raise
-        raise Ending(
+        raise AttemptEnd(
             Reason.BAD_CHECKPOINT,
             f"the checkpoint {path!r} does not fit this model as a {kind!r} checkpoint ({mismatch(error)}): use one of "
             f"the same backbone, or none",

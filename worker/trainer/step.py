@@ -13,7 +13,7 @@ from tensorflow.python.ops import resource_variable_ops
 from tf_slim import filter_variables
 
 from services.domain.contract import ENOUGH_RUNS, Reason
-from worker.trainer.failures import Ending
+from worker.trainer.failures import AttemptEnd
 from worker.trainer.model import set_training
 
 Losses = dict[str, tf.Tensor]
@@ -136,7 +136,7 @@ class TrainStep:
                 self._train_config.optimizer, global_step=self.global_step
             )
         except ValueError as error:
-            raise Ending(Reason.BAD_CONFIG, f"train_config.optimizer: {error}") from error
+            raise AttemptEnd(Reason.BAD_CONFIG, f"train_config.optimizer: {error}") from error
         if self._train_config.optimizer.HasField("rms_prop_optimizer"):
             # The OD API passes RMSprop's decay to Keras as learning rate decay, which soon shrinks the rate to nothing.
             rms_prop = getattr(self.optimizer, "_optimizer", self.optimizer)
@@ -192,7 +192,7 @@ class TrainStep:
             exclude_patterns=list(config.freeze_variables) or None,
         )
         if not chosen:
-            raise Ending(Reason.BAD_CONFIG, "train_config.freeze_variables: nothing is left to train")
+            raise AttemptEnd(Reason.BAD_CONFIG, "train_config.freeze_variables: nothing is left to train")
         return list(chosen)
 
     def _update(self, gradients: list[Any]) -> None:
