@@ -17,7 +17,7 @@ __all__ = ["Manager"]
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_WAIT_S = 30.0
 _CHECK_EVERY_S = 2.0
-_HEALTHY_S = 60.0  # a program that ran this long is restarted without a longer wait
+_HEALTHY_S = 60.0  # after so long a run, the deaths before no longer count
 
 
 class Manager:
@@ -70,7 +70,7 @@ class Manager:
             child.kill()
 
     def deaths(self, name: str) -> int:
-        """How often this program has died in a row, each time before it was healthy."""
+        """How often this program has died in a row. A run of a minute starts the count again."""
         return self._find(name).deaths
 
     def last_end(self, name: str) -> Ended | None:
