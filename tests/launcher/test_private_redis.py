@@ -1,13 +1,10 @@
-"""Parts of the launcher: HOME's lock, the port, the private Redis."""
+"""The private Redis: its options, its restart, and a leftover of an earlier start."""
 
 import io
 import os
-import re
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,74 +12,11 @@ from pathlib import Path
 import pytest
 import redis
 
-from launcher import addresses, home_lock, private_redis
+from launcher import private_redis
 from launcher.children import Child
 from launcher.console import Console
 from launcher.manager import Manager
-from services.settings import Settings, SettingsError
-
-
-def test_a_second_start_in_the_same_home_is_refused_with_the_pid_and_url_of_the_first(tmp_path: Path) -> None:
-    with home_lock.hold(tmp_path) as lock:
-        lock.publish("http://127.0.0.1:8080")
-        message = f"Downshift is already running in {tmp_path} (pid {os.getpid()}, http://127.0.0.1:8080)"
-
-        with pytest.raises(home_lock.AlreadyRunning, match=re.escape(message)), home_lock.hold(tmp_path):
-            pass
-
-
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    code = f"""
-import signal, pathlib
-from launcher import home_lock
-with home_lock.hold(pathlib.Path({str(tmp_path)!r})) as lock:
-    print("held", flush=True)
-    signal.pause()
-"""
-    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    with pytest.raises(home_lock.AlreadyRunning), home_lock.hold(tmp_path):
-        pass
-
-    holder.kill()
-    holder.wait()
-    holder.stdout.close()
-
-    with home_lock.hold(tmp_path):
-        pass
-
-
-def test_the_error_for_a_port_in_use_names_its_variable() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(SettingsError, match=f"DOWNSHIFT_BIND: port {port} of 127.0.0.1 is in use by another"):
-            addresses.free_bind(("127.0.0.1", port))
-
-
-def test_the_error_for_an_address_of_another_machine_names_its_variable() -> None:
-    with pytest.raises(SettingsError, match=r"DOWNSHIFT_BIND: cannot listen on 192\.0\.2\.1:80"):
-        addresses.free_bind(("192.0.2.1", 80))
-
-
-def test_port_0_is_replaced_by_a_free_port() -> None:
-    host, _, port = addresses.free_bind(("127.0.0.1", 0)).rpartition(":")
-
-    assert host == "127.0.0.1"
-    assert int(port) > 0
-
-
-@pytest.mark.parametrize(
-    ("address", "url"),
-    [
-        (("127.0.0.1", 8080), "http://127.0.0.1:8080"),
-        (("0.0.0.0", 80), "http://127.0.0.1:80"),
-        (("::", 80), "http://[::1]:80"),
-        (("gpu-box", 80), "http://gpu-box:80"),
-    ],
-)
-def test_the_shown_url_can_be_opened_on_this_machine(address: tuple[str, int], url: str) -> None:
-    assert addresses.url(address) == url
+from services.settings import Settings
 
 
 @pytest.fixture
