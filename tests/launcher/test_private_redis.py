@@ -27,11 +27,25 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def server(settings: Settings) -> Iterator[Child]:
     child = Child(private_redis.program(settings))
-    deadline = time.monotonic() + 20
-    while not settings.redis_socket.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_answer(settings)
     yield child
+    end(child)
+
+
+def wait_for_answer(settings: Settings) -> None:
+    """The socket exists a moment before Redis listens on it, so wait for an answer."""
+    deadline = time.monotonic() + 20
+    with redis.Redis(unix_socket_path=str(settings.redis_socket)) as client:
+        while True:
+            try:
+                assert client.ping()
+                return
+            except redis.ConnectionError:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
+
+def end(child: Child) -> None:
     child.kill()
     while child.poll() is None:
         time.sleep(0.02)
@@ -82,19 +96,8 @@ def test_a_stale_socket_does_not_prevent_a_start(settings: Settings) -> None:
 
     assert private_redis.stop_leftover(settings) is False
     child = Child(private_redis.program(settings))
-    with redis.Redis(unix_socket_path=str(settings.redis_socket)) as client:
-        deadline = time.monotonic() + 20
-        while True:
-            try:
-                assert client.ping()
-                break
-            except redis.ConnectionError:
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-    child.kill()
-    while child.poll() is None:
-        time.sleep(0.02)
-    child.last_lines()
+    wait_for_answer(settings)
+    end(child)
 
 
 def test_the_redis_of_another_home_is_not_stopped(settings: Settings, server: Child, tmp_path: Path) -> None:
