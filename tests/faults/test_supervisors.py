@@ -19,11 +19,7 @@ from worker.process_locks import boot_id, is_alive, start_time
 
 def test_when_a_supervisor_is_killed_its_trainer_ends_and_the_job_resumes(make_box_on_both: MakeBox) -> None:
     box = make_box_on_both()
-    box.behave(step_s=0.3)
-    job_id = box.submit(train={"steps": 5, "batch_size": 4})
-    box.work()
-    running = box.running(job_id)
-    box.until_step(job_id, 2)
+    job_id, running = box.start_training(steps=5, step_s=0.3, until_step=2)
     os.kill(running.supervisor, signal.SIGKILL)
     box.until_dead(running.trainer)
     [job] = box.until_final(job_id)
@@ -148,11 +144,7 @@ def test_a_container_that_ends_before_the_first_checkpoint_only_requeues_its_job
 
 def test_a_stopped_supervisor_is_not_replaced_and_goes_on_later(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:1000,cpu:1001", lease_s=0.7)
-    box.behave(step_s=0.2)
-    job_id = box.submit(train={"steps": 10, "batch_size": 4})
-    box.work()
-    running = box.running(job_id)
-    box.until_step(job_id, 1)
+    job_id, running = box.start_training(steps=10, step_s=0.2, until_step=1)
     os.kill(running.supervisor, signal.SIGSTOP)
     box.until("the lease's end", lambda: _has_expired(box))
     wait(1.0)
@@ -170,11 +162,7 @@ def _has_expired(box: FaultBox) -> bool:
 
 def test_a_supervisor_that_lost_its_lease_stops_its_trainer_and_changes_nothing(make_box: MakeBox) -> None:
     box = make_box()
-    box.behave(step_s=0.2)
-    job_id = box.submit(train={"steps": 500, "batch_size": 4})
-    box.work()
-    running = box.running(job_id)
-    box.until_step(job_id, 1)
+    job_id, running = box.start_training(steps=500, step_s=0.2, until_step=1)
     with box.store.transaction() as session:
         session.query(Lease).update({"token": "somebody else's"})
     box.until_dead(running.trainer)
@@ -189,11 +177,7 @@ def test_a_supervisor_that_lost_its_lease_stops_its_trainer_and_changes_nothing(
 
 def test_after_a_reboot_no_lease_of_the_host_holds_and_its_jobs_resume(make_box: MakeBox) -> None:
     box = make_box()
-    box.behave(step_s=0.2)
-    job_id = box.submit(train={"steps": 6, "batch_size": 4})
-    box.work()
-    running = box.running(job_id)
-    box.until_step(job_id, 2)
+    job_id, running = box.start_training(steps=6, step_s=0.2, until_step=2)
     box.rest()
     for pid in (running.supervisor, running.trainer):
         os.kill(pid, signal.SIGKILL)

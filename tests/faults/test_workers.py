@@ -113,11 +113,7 @@ def test_an_attempt_that_ends_while_the_database_is_down_is_stored_later(
 ) -> None:
     """Training goes on without the database, and the outcome waits on disk."""
     box = box_on_postgres
-    box.behave(step_s=0.3)
-    job_id = box.submit(train={"steps": 6, "batch_size": 4})
-    box.work()
-    running = box.running(job_id)
-    box.until_step(job_id, 1)
+    job_id, running = box.start_training(steps=6, step_s=0.3, until_step=1)
     own_postgres._stop()
     box.until_step(job_id, 5)
     box.until_dead(running.trainer)
