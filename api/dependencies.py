@@ -11,7 +11,7 @@ from api.schemas.base import LARGEST_ID
 from api.upload_queue import UploadQueue
 from services.domain.suggestions import shortened
 from services.errors import Fault, Invalid, Unauthenticated
-from services.service_stats import Ended
+from services.service_stats import EndedCounts
 from services.settings import Settings
 from services.store.engine import Store
 from services.users.principal import Principal
@@ -38,7 +38,7 @@ class AppContext:
     store: Store
     login_limits: LoginLimits = field(default_factory=LoginLimits)
     password_limit: RateLimit = field(default_factory=lambda: RateLimit(10))  # for a user's own password
-    ended: Ended = field(default_factory=Ended)
+    ended: EndedCounts = field(default_factory=EndedCounts)
     upload_queue: UploadQueue = field(default_factory=UploadQueue)
 
 

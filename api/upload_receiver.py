@@ -16,7 +16,7 @@ from api.http.created import CREATED
 from api.http.problems import documented
 from api.middleware.body_limit import ARCHIVES
 from api.schemas.base import Name
-from services.idempotency import Done
+from services.idempotency import Result
 from services.library import uploads
 from services.library.uploads import Desk, Upload
 from services.users.principal import Principal
@@ -39,8 +39,8 @@ _CHUNK = 2**20  # bytes
 
 
 async def receive_upload(
-    request: Request, context: AppContext, caller: Principal, add: Callable[[Desk, Upload], Done]
-) -> Done:
+    request: Request, context: AppContext, caller: Principal, add: Callable[[Desk, Upload], Result]
+) -> Result:
     """Store the body in a temporary file, then run `add` on it in the upload queue; the file is removed afterwards."""
     queue = context.upload_queue
     queue.require_capacity(caller.user_id)

@@ -8,7 +8,7 @@ __all__ = ["attempt_dir", "attempt_folder", "device_lock", "job_dir", "job_lock"
 
 
 def job_dir(settings: Settings, job_id: int) -> Path:
-    """Checkpoints, the export and a folder for each attempt."""
+    """The job's folder: checkpoints, the export and a folder for each attempt."""
     return settings.jobs_dir / str(job_id)
 
 
@@ -17,7 +17,7 @@ def attempt_dir(settings: Settings, job_id: int, number: int) -> Path:
 
 
 def attempt_folder(number: int | str) -> str:
-    """The name of an attempt's folder in the job's; of all of them where `number` is a pattern."""
+    """The name of an attempt's folder. `number` may be a pattern that matches several."""
     return f"attempt-{number}"
 
 

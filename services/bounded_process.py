@@ -1,6 +1,6 @@
-"""Work on what strangers sent, in a process of its own: bounded in memory and time, and gone when its parent is.
+"""Run a module on untrusted input in a child process with limits on memory and time. It dies with its parent.
 
-The parent calls `Processes.run`; the module that is run calls `begin` first and `answer` last.
+The parent calls `Processes.run`; the module in the child calls `begin` first and `answer` last.
 """
 
 import contextlib
@@ -24,35 +24,36 @@ __all__ = ["Failed", "Limits", "OverLimit", "Processes", "Stopped", "answer", "b
 
 _ROOT = Path(__file__).parents[1]
 _PR_SET_PDEATHSIG = 1
-_OUT_OF_MEMORY = 77  # the status of a process that says so itself
-_NICE = 10  # requests are answered first
-_LAST_WORDS = 4000
-# Of the parent's environment, that is all: no database, no broker. One thread: each more reserves memory.
-_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
-_OWN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+_OUT_OF_MEMORY = 77  # exit status of a child that ran out of memory
+_NICE = 10  # requests go first
+_LOGGED_OUTPUT = 4000  # bytes of the child's standard error
+# The child gets no other variables, so no database and no broker.
+_PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
+# One thread each: every further one reserves memory.
+_SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Limits:
     memory_mb: int
-    seconds: float  # by the clock, and of processor time
+    seconds: float  # of wall time, and of processor time
 
 
 class OverLimit(Exception):
-    """It took more memory or time than it may; the message says which."""
+    """The process exceeded its memory or its time; the message says which."""
 
 
 class Failed(Exception):
-    """It ended without an answer. Its last words are in the log."""
+    """The process ended without an answer. Its last output is in the log."""
 
 
 class Stopped(Exception):
-    """This service is being stopped."""
+    """The service is stopping."""
 
 
 class Processes:
-    """Runs modules as bounded processes. After `close` none runs, and none can be started."""
+    """Runs modules in bounded processes. After `close` none runs and none can start."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,26 +61,26 @@ class Processes:
         self._is_closed = False
 
     def run(self, module: str, request: Mapping[str, Any], limits: Limits) -> Any:
-        """What `module` answers to `request`; the calling thread waits. Raises OverLimit, Failed or Stopped.
+        """Run `module` with `request` and return its answer. Raises OverLimit, Failed or Stopped.
 
-        When this raises, the process is gone.
+        Blocks the calling thread. The process has ended when this returns or raises.
         """
-        said = json.dumps({"request": request, "limits": dataclasses.asdict(limits), "parent": os.getpid()})
+        message = json.dumps({"request": request, "limits": dataclasses.asdict(limits), "parent": os.getpid()})
         with self._started(module) as process:
             try:
-                told, errors = process.communicate(said.encode(), limits.seconds)
+                output, errors = process.communicate(message.encode(), limits.seconds)
             except subprocess.TimeoutExpired:
                 raise OverLimit(f"it took longer than {limits.seconds:g} s") from None
         if self._is_closed:
             raise Stopped
         if process.returncode == 0:
-            return json.loads(told)
+            return json.loads(output)
         if process.returncode == -signal.SIGXCPU:
             raise OverLimit(f"it took longer than {limits.seconds:g} s")
         if process.returncode == _OUT_OF_MEMORY:
             raise OverLimit(f"it needs more than {limits.memory_mb} MB of memory")
-        words = errors[-_LAST_WORDS:].decode(errors="replace")
-        _log.error("%s ended with status %d: %s", module, process.returncode, words)
+        last_output = errors[-_LOGGED_OUTPUT:].decode(errors="replace")
+        _log.error("%s ended with status %d: %s", module, process.returncode, last_output)
         raise Failed(f"{module} ended with status {process.returncode}")
 
     def close(self) -> None:
@@ -96,11 +97,11 @@ class Processes:
             process = subprocess.Popen(
                 [sys.executable, "-m", module],
                 cwd=_ROOT,
-                env={name: os.environ[name] for name in _KEPT if name in os.environ} | _OWN,
+                env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ} | _SET_VARIABLES,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C in a terminal is for the parent
+                start_new_session=True,  # Ctrl-C in a terminal must reach the parent only
             )
             self._running.add(process)
         try:
@@ -115,27 +116,27 @@ class Processes:
 
 
 def begin() -> Any:
-    """In the process: the request, after its limits are set. From here on it ends with its parent."""
-    said = json.loads(sys.stdin.buffer.read())
+    """In the child: set the limits and return the request. From here on the child dies with its parent."""
+    message = json.loads(sys.stdin.buffer.read())
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if os.getppid() != said["parent"]:  # gone before the kernel was asked
+    if os.getppid() != message["parent"]:  # the parent died before the call above
         sys.exit(1)
-    limits = Limits(**said["limits"])
+    limits = Limits(**message["limits"])
     memory, seconds = limits.memory_mb * 2**20, math.ceil(limits.seconds)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(_NICE)
-    return said["request"]
+    return message["request"]
 
 
 @contextlib.contextmanager
 def memory_bounded() -> Iterator[None]:
-    """In the process: end with a status of its own where memory runs out."""
+    """In the child: exit with `_OUT_OF_MEMORY` when memory runs out."""
     try:
         yield
     except MemoryError:
-        os._exit(_OUT_OF_MEMORY)  # nothing that needs memory on the way
+        os._exit(_OUT_OF_MEMORY)  # sys.exit would run code that needs memory
 
 
 def answer(value: Any) -> None:

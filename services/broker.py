@@ -1,4 +1,4 @@
-"""The wake-up call to the workers. The database is the truth: a lost message costs seconds, never a job."""
+"""Wake the workers through Celery. The queue itself is in the database: a lost message delays a job by seconds."""
 
 import logging
 import threading
@@ -8,22 +8,22 @@ from celery import Celery
 
 from services.settings import Settings
 
-__all__ = ["DISPATCH", "QUEUE", "make_celery", "wake_workers", "wake_workers_now"]
+__all__ = ["DISPATCH", "make_celery", "wake_workers", "wake_workers_now"]
 
 DISPATCH = "downshift.dispatch"
-QUEUE = "downshift"
+_QUEUE = "downshift"
 _VISIBILITY_S = 600
 _log = logging.getLogger(__name__)
 
 
 def make_celery(broker: str) -> Celery:
-    """The one Celery configuration, for those who publish and those who consume."""
+    """Celery with the configuration that publishers and consumers share."""
     celery = Celery("downshift", broker=broker)
     celery.conf.update(
-        task_default_queue=QUEUE,
+        task_default_queue=_QUEUE,
         task_acks_late=False,
         task_reject_on_worker_lost=False,
-        # Cancels nothing, as nothing is acknowledged late, and keeps Celery's advice on it out of the log.
+        # Has no effect without late acknowledgement, but silences Celery's warning about it.
         worker_cancel_long_running_tasks_on_connection_loss=True,
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
@@ -42,7 +42,7 @@ def make_celery(broker: str) -> Celery:
             "socket_timeout": 5,
             "socket_connect_timeout": 2,
             "socket_keepalive": True,
-            "max_retries": 1,  # of a publish: a request must not hang on a broker that is away
+            "max_retries": 1,  # of a publish: a request must not wait for an unreachable broker
             "interval_start": 0,
             "interval_max": 0.2,
         },
@@ -57,58 +57,60 @@ def _client(broker: str) -> Celery:
 
 
 def wake_workers(settings: Settings) -> None:
-    """Tell a worker to look at the database soon. Never raises and never waits: a broker that hangs costs no request.
+    """Tell a worker to read the database soon. Never raises and never waits for the broker.
 
-    What this process does not get rid of before its end is lost, and harmless: the worker looks by itself.
+    A message that is unsent when this process ends is lost. That is harmless: workers also poll the database.
     """
-    _bell(settings.broker).ring()
+    _publisher(settings.broker).request()
 
 
-class _Bell:
-    """Publishes in a thread that ends when there is nothing left to do. Calls that come meanwhile become one."""
+class _Publisher:
+    """Publishes in a thread that ends when there is nothing left to send. Requests meanwhile are merged into one."""
 
     def __init__(self, broker: str) -> None:
         self._broker = broker
         self._lock = threading.Lock()
-        self._is_wanted = False
+        self._is_requested = False
         self._thread: threading.Thread | None = None
 
-    def ring(self) -> None:
+    def request(self) -> None:
         with self._lock:
-            self._is_wanted = True
-            if self._thread is None or not self._thread.is_alive():  # not alive: before a fork
-                self._thread = threading.Thread(target=self._publish, name="wake-workers", daemon=True)
+            self._is_requested = True
+            if self._thread is None or not self._thread.is_alive():  # not alive: this process was forked
+                self._thread = threading.Thread(target=self._run, name="wake-workers", daemon=True)
                 try:
                     self._thread.start()
-                except RuntimeError as error:  # the host allows no more threads; workers look by themselves
+                except RuntimeError as error:  # the host allows no more threads; workers poll the database
                     _log.warning("cannot wake the workers: %s", error)
                     self._thread = None
 
-    def _publish(self) -> None:
+    def _run(self) -> None:
         while True:
             with self._lock:
-                if not self._is_wanted:
+                if not self._is_requested:
                     self._thread = None
                     return
-                self._is_wanted = False
+                self._is_requested = False
             _publish(self._broker)
 
 
 @cache
-def _bell(broker: str) -> _Bell:
-    return _Bell(broker)
+def _publisher(broker: str) -> _Publisher:
+    return _Publisher(broker)
 
 
 def wake_workers_now(settings: Settings) -> bool:
-    """As `wake_workers`, for a process that is about to end: waits for the broker some seconds. False where it is
-    away."""
+    """As `wake_workers`, for a process that is about to end: waits some seconds for the broker.
+
+    Returns False if the broker does not answer.
+    """
     return _publish(settings.broker)
 
 
 def _publish(broker: str) -> bool:
     try:
         _client(broker).send_task(DISPATCH, retry=False, expires=60)
-    except Exception as error:  # whatever it is: the job is in the database, and its submission has succeeded
+    except Exception as error:  # any error: the job is in the database, so submitting it has succeeded
         _log.warning("the broker does not answer (%s): workers find the job at their next poll", error)
         return False
     return True

@@ -1,4 +1,4 @@
-"""The time, in one place, so that a test can set it; and how a time is written."""
+"""The current time, in one place so that a test can set it, and the text form of times."""
 
 import datetime
 
@@ -10,10 +10,10 @@ def utc_now() -> datetime.datetime:
 
 
 def stamp(moment: datetime.datetime | None) -> str | None:
-    """RFC 3339, in UTC with a Z."""
+    """The time as RFC 3339 text in UTC, ending in Z."""
     return None if moment is None else moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
 
 
 def stamp_of(seconds: float) -> str | None:
-    """`stamp` of a file's time."""
+    """`stamp` for a time in seconds since the epoch, such as a file's."""
     return stamp(datetime.datetime.fromtimestamp(seconds, datetime.UTC))

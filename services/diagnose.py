@@ -1,46 +1,47 @@
-"""`python -m services.diagnose LOGFILE --exit-code N`: why a training ended, as JSON, with the lines that tell."""
+"""`python -m services.diagnose LOGFILE --exit-code N` prints why a training ended, as JSON with the log lines."""
 
 import argparse
 import dataclasses
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from services.domain.diagnosis.case import Case, Finding
 from services.domain.diagnosis.diagnose import diagnose
 
-__all__ = ["main", "pieces", "report"]
+__all__ = ["main"]
 
-_PIECE = 2**20
+_CHUNK = 2**20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m services.diagnose", description="Say why a training ended.")
-    parser.add_argument("log", metavar="LOGFILE", help="what the training printed; - reads standard input")
+    parser = argparse.ArgumentParser(prog="python -m services.diagnose", description="Tell why a training ended.")
+    parser.add_argument("log", metavar="LOGFILE", help="the training's output; - reads standard input")
     parser.add_argument(
         "--exit-code",
         type=int,
         metavar="N",
-        help="as a shell gives it (137) or as Python does (-9); not known: leave out",
+        help="the exit code as a shell shows it (137) or as Python does (-9); leave out if unknown",
     )
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.log == "-":
-            found = diagnose(Case(asked.exit_code, pieces(sys.stdin.buffer)))
+        if options.log == "-":
+            found = diagnose(Case(options.exit_code, _chunks(sys.stdin.buffer)))
         else:
-            with Path(asked.log).open("rb", buffering=0) as file:
-                found = diagnose(Case(asked.exit_code, pieces(file)))
+            with Path(options.log).open("rb", buffering=0) as file:
+                found = diagnose(Case(options.exit_code, _chunks(file)))
     except OSError as error:
-        print(f"{asked.log} cannot be read: {error.strerror or error}", file=sys.stderr)
+        print(f"{options.log} cannot be read: {error.strerror or error}", file=sys.stderr)
         return 2
-    print(json.dumps(report(found, asked.log, asked.exit_code), indent=2, ensure_ascii=False))
+    print(json.dumps(_report(found, options.log, options.exit_code), indent=2, ensure_ascii=False))
     return 0
 
 
-def report(found: Finding, file: str, exit_code: int | None) -> dict[str, Any]:
-    """`none` where nothing failed."""
+def _report(found: Finding, file: str, exit_code: int | None) -> dict[str, Any]:
+    """The diagnosis is `none` where nothing failed."""
     return {
         "file": file,
         "exit": exit_code,
@@ -51,9 +52,9 @@ def report(found: Finding, file: str, exit_code: int | None) -> dict[str, Any]:
     }
 
 
-def pieces(file: "BinaryIO | Any") -> Iterator[bytes]:
-    while piece := file.read(_PIECE):
-        yield piece
+def _chunks(file: BinaryIO | FileIO) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK):
+        yield chunk
 
 
 if __name__ == "__main__":

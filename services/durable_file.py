@@ -8,13 +8,13 @@ __all__ = ["sync", "write_durably"]
 
 
 def write_durably(path: Path, text: str, mode: int = 0o666) -> None:
-    """A reader sees the old content or all of the new, also after a power cut. `mode`: less what the umask takes away.
+    """Replace a file: readers see the old or the new content, never a part, also after a power cut.
 
-    Two processes may write the same path at once: one of them wins.
+    The umask applies to `mode`. Two processes may write the same path at once; one of them wins.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()  # of a process that had this number before us and died
+        temporary.unlink()  # left by a dead process with the same process id
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "w") as file:
         file.write(text)
         file.flush()
@@ -24,7 +24,7 @@ def write_durably(path: Path, text: str, mode: int = 0o666) -> None:
 
 
 def sync(path: Path) -> None:
-    """Make what was written into this file or folder survive a power cut."""
+    """Flush the writes to this file or folder to disk, so that they survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

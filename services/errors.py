@@ -1,16 +1,16 @@
-"""What a use case refuses, as an exception tree. Each has a `code`; api/http/problems.py alone knows HTTP's numbers.
+"""The errors that use cases raise. Each has a `code`; only api/http/problems.py maps codes to HTTP.
 
 DownshiftError
- ├ NotFound            there is no such thing, or it is not yours to see
- ├ Forbidden           you may not do this
- ├ Unauthenticated     no token, or one that is not valid
- ├ Invalid             a request that cannot be carried out; names every field that is wrong
- ├ Conflict            the thing has changed, or the key was used for something else
- ├ NoSpace             the disk is too full for it
- ├ Busy                the service has too much to do; it is over after some seconds
+ ├ NotFound            it does not exist, or the caller may not see it
+ ├ Forbidden           the caller may not do this
+ ├ Unauthenticated     no token, or an invalid one
+ ├ Invalid             the request cannot be carried out; names every wrong field
+ ├ Conflict            the object has changed, or the key was used for another request
+ ├ NoSpace             the disk is too full
+ ├ Busy                the service has too much to do; try again in some seconds
  └ TooMany             a limit is reached
-    ├ LimitReached     of what one user may have
-    └ TooFast          of what one user may ask in a minute; it is over after some seconds
+    ├ LimitReached     the number of jobs that one user may have
+    └ TooFast          the requests a minute of one user; try again in some seconds
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ class TooFast(TooMany):
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one field of a request, and what to do."""
+    """What is wrong with one field of a request, and how to correct it."""
 
     field: str
     message: str

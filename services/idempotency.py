@@ -1,4 +1,4 @@
-"""What is sent twice is done once: with an Idempotency-Key, the answer is kept in the transaction that did the work."""
+"""Do a request with an Idempotency-Key once: its result is stored in the transaction that does the work."""
 
 import datetime
 import hashlib
@@ -16,14 +16,14 @@ from services.store import idempotency
 from services.store.engine import Store
 from services.store.models import IdempotencyKey
 
-__all__ = ["Done", "Key", "do", "find", "keep", "replay"]
+__all__ = ["RequestKey", "Result", "do_once", "find", "replay", "store_result"]
 
-_LIFE = datetime.timedelta(days=7)  # nobody sends a request again after so long
+_LIFETIME = datetime.timedelta(days=7)  # no later retry is expected
 
 
 @dataclass(frozen=True)
-class Done:
-    """What was made or done. The secret is None in a replay: it was shown, and is kept nowhere."""
+class Result:
+    """The result of a request. The secret is None in a replay: it is shown once and never stored."""
 
     body: dict[str, Any]
     location: str
@@ -32,68 +32,71 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Key:
-    """One user's key, and what it stands for."""
+class RequestKey:
+    """A user's Idempotency-Key, with a digest of the request that it was sent with."""
 
     user_id: int
     text: str
     digest: str
 
     @classmethod
-    def of(cls, user_id: int, text: str | None, what: str, request: Mapping[str, Any]) -> "Key | None":
-        """`what`: the same request elsewhere is another one. No passwords in `request`: its digest is no safe place."""
+    def of(cls, user_id: int, text: str | None, operation: str, request: Mapping[str, Any]) -> "RequestKey | None":
+        """`operation` tells apart equal requests to different endpoints.
+
+        `request` must not contain a password: it could be guessed from the digest.
+        """
         if text is None:
             return None
-        said = json.dumps([what, request], sort_keys=True, default=str)
-        return cls(user_id, text, hashlib.sha256(said.encode()).hexdigest())
+        canonical = json.dumps([operation, request], sort_keys=True, default=str)
+        return cls(user_id, text, hashlib.sha256(canonical.encode()).hexdigest())
 
 
-def do(store: Store, key: Key | None, work: Callable[[Session], Done]) -> Done:
-    """`work` in a transaction, or what it came to the first time. Raises Conflict("key_reused")."""
+def do_once(store: Store, key: RequestKey | None, work: Callable[[Session], Result]) -> Result:
+    """Call `work` in a transaction, or return its stored result. Raises Conflict("key_reused")."""
     try:
         with store.transaction() as session:
-            before = find(session, key)
-            if before is not None:
-                return before
-            done = work(session)
-            keep(session, key, done)
-            return done
+            stored = find(session, key)
+            if stored is not None:
+                return stored
+            result = work(session)
+            store_result(session, key, result)
+            return result
     except (idempotency.KeyTaken, WrongState, Conflict, TooMany):
-        before = replay(store, key)
-        if before is None:
+        stored = replay(store, key)
+        if stored is None:
             raise
-        return before
+        return stored
 
 
-def replay(store: Store, key: Key | None) -> Done | None:
-    """What the same request came to. One that is refused because that was a moment earlier finds it here."""
+def replay(store: Store, key: RequestKey | None) -> Result | None:
+    """The stored result of the same request. Call again after a conflict: a concurrent duplicate may have won."""
     with store.reading() as session:
         return find(session, key)
 
 
-def find(session: Session, key: Key | None) -> Done | None:
-    """Raises Conflict("key_reused")."""
-    kept = idempotency.find(session, key.user_id, key.text) if key is not None else None
-    if kept is None or key is None:
+def find(session: Session, key: RequestKey | None) -> Result | None:
+    """The stored result for this key. Raises Conflict("key_reused")."""
+    stored = idempotency.find(session, key.user_id, key.text) if key is not None else None
+    if stored is None or key is None:
         return None
-    if kept.request_digest != key.digest:
+    if stored.request_digest != key.digest:
         raise Conflict("key_reused", "this Idempotency-Key was used for another request: use a new one")
-    return Done(kept.body, kept.location or "", replayed=True)
+    return Result(stored.body, stored.location or "", replayed=True)
 
 
-def keep(session: Session, key: Key | None, done: Done, status: int = 201) -> None:
-    """Raises KeyTaken."""
+def store_result(session: Session, key: RequestKey | None, result: Result, status: int = 201) -> None:
+    """Without a key nothing is stored. Raises KeyTaken."""
     if key is None:
         return
     now = utc_now()
-    idempotency.forget_before(session, now - _LIFE)
+    idempotency.forget_before(session, now - _LIFETIME)
     entry = IdempotencyKey(
         user_id=key.user_id,
         key=key.text,
         request_digest=key.digest,
         status=status,
-        location=done.location,
-        body=done.body,
+        location=result.location,
+        body=result.body,
         created_at=now,
     )
     idempotency.keep(session, entry)

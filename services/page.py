@@ -8,7 +8,7 @@ __all__ = ["Page"]
 
 @dataclass(frozen=True)
 class Page:
-    """`before`: ask for items before this number to get the next page; None on the last page."""
+    """`before`: the next page starts before the item of this number; None on the last page."""
 
     items: list[dict[str, Any]]
     before: int | None

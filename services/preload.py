@@ -1,4 +1,4 @@
-"""What a process would otherwise load when the first person waits for it."""
+"""Load at the start of a process what would otherwise delay its first request."""
 
 from services.domain import catalogue
 from services.domain.pipeline_config import build_config
@@ -7,5 +7,5 @@ __all__ = ["warm_up"]
 
 
 def warm_up() -> None:
-    """The Object Detection API's messages and all that builds a configuration; a third of a second."""
+    """Load the Object Detection API's protobuf messages and the configuration builder; takes a third of a second."""
     build_config(next(iter(catalogue.MODELS.values())), num_classes=1)

@@ -1,4 +1,4 @@
-"""Whether the service can do its work."""
+"""Can the service work? Checks the database, its schema and the broker."""
 
 import socket
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from services.settings import Settings
 from services.store import migrate
 from services.store.engine import Store, StoreUnavailable
 
-__all__ = ["DATABASE_AWAY", "Readiness", "readiness"]
+__all__ = ["DATABASE_UNREACHABLE", "readiness"]
 
-# What any use case raises where the database cannot be reached, or not in time. Nothing has happened then.
-DATABASE_AWAY: tuple[type[Exception], ...] = (
+# Any use case raises one of these if it cannot reach the database in time. Nothing was changed then.
+DATABASE_UNREACHABLE: tuple[type[Exception], ...] = (
     StoreUnavailable,
     OperationalError,
     InterfaceError,
     TimeoutError,
 )
 
-_PATIENCE_S = 1.0
+_TIMEOUT_S = 1.0
 
 
 @dataclass(frozen=True)
 class Readiness:
     database: bool
     schema: bool
-    broker: bool  # for information: without it jobs start seconds later
+    broker: bool  # not required: without it jobs start some seconds later
 
     @property
     def is_ready(self) -> bool:
@@ -38,12 +38,11 @@ def readiness(store: Store, settings: Settings) -> Readiness:
     try:
         schema = migrate.is_current(store.engine)
     except (SQLAlchemyError, OSError):
-        return Readiness(False, False, _answers(settings))
-    return Readiness(True, schema, _answers(settings))
+        return Readiness(False, False, _is_broker_listening(settings))
+    return Readiness(True, schema, _is_broker_listening(settings))
 
 
-def _answers(settings: Settings) -> bool:
-    """Whether anybody listens where the broker should be."""
+def _is_broker_listening(settings: Settings) -> bool:
     try:
         with _connection(settings):
             return True
@@ -54,9 +53,9 @@ def _answers(settings: Settings) -> bool:
 def _connection(settings: Settings) -> socket.socket:
     address = urlsplit(settings.broker)
     if not address.scheme.endswith("socket"):
-        return socket.create_connection((address.hostname or "localhost", address.port or 6379), _PATIENCE_S)
+        return socket.create_connection((address.hostname or "localhost", address.port or 6379), _TIMEOUT_S)
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(_PATIENCE_S)
+    connection.settimeout(_TIMEOUT_S)
     try:
         connection.connect(address.path)
     except OSError:

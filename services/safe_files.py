@@ -1,7 +1,7 @@
-"""Files below a root, opened so that nothing outside it can be reached.
+"""Open files below a root folder without following links out of it.
 
-Names come from requests. A check before opening would leave a moment for a link to be put in place, so each folder on
-the way is opened from the one above it, and a link anywhere ends the walk.
+Names come from requests. Between a check and the opening, a link could be put in place. So each folder of a path is
+opened relative to the one above it, and a link anywhere is refused.
 """
 
 import errno
@@ -18,7 +18,7 @@ from services.errors import NotFound
 __all__ = ["Entry", "open_below", "open_regular", "read_exactly", "walk_below"]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without O_NONBLOCK a pipe in the folder would hold the thread until somebody writes to it.
+# Without O_NONBLOCK, opening a named pipe would block the thread until a process writes to it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 CHUNK = 256 * 1024
 
@@ -31,7 +31,7 @@ class Entry:
 
 
 def open_below(root: Path, name: str) -> BinaryIO:
-    """The regular file `name` (slashes between folders) below `root`, for reading. Raises NotFound."""
+    """Open the regular file `name` (a path with slashes) below `root` for reading. Raises NotFound."""
     parts = name.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise NotFound(f"there is no file {name!r}")
@@ -43,8 +43,10 @@ def open_below(root: Path, name: str) -> BinaryIO:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """For reading, where a trainer could have put something else: a pipe would hold the reader for ever, a device may
-    have no end. Raises OSError."""
+    """Open a file that a trainer wrote. Raises OSError unless it is a regular one.
+
+    Reading a named pipe could block for ever, and a device file may have no end.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -69,7 +71,7 @@ def _walk(root: Path, parts: list[str]) -> int:
 
 
 def walk_below(root: Path, name: str, limit: int) -> Iterator[Entry]:
-    """The regular files in the folder `name` below `root`, or that file itself; in order, at most `limit`."""
+    """The regular files in the folder `name` below `root`, or the file `name` itself; sorted, at most `limit`."""
     left = limit
     with suppress(OSError):
         top = root / name
@@ -82,7 +84,7 @@ def walk_below(root: Path, name: str, limit: int) -> Iterator[Entry]:
             folders.sort()
             for file in sorted(files):
                 path = Path(folder, file)
-                with suppress(OSError, UnicodeEncodeError):  # checkpoints come and go while we look
+                with suppress(OSError, UnicodeEncodeError):  # the trainer may delete checkpoints meanwhile
                     if stat.S_ISREG(path.lstat().st_mode):
                         if left == 0:
                             return
@@ -91,14 +93,14 @@ def walk_below(root: Path, name: str, limit: int) -> Iterator[Entry]:
 
 
 def _entry(root: Path, path: Path) -> Entry:
-    """Raises UnicodeEncodeError for a name that is no text: nobody could ask for it."""
+    """Raises UnicodeEncodeError for a name that is not UTF-8: no request could name it."""
     about, name = path.lstat(), path.relative_to(root).as_posix()
     name.encode()
     return Entry(name, about.st_size, about.st_mtime)
 
 
 def read_exactly(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The first `size` bytes and then the end, also where the file grows meanwhile; zeros where it shrinks."""
+    """Exactly `size` bytes: a file that grows meanwhile is cut off, one that shrinks is filled up with zeros."""
     left = size
     while left:
         chunk = file.read(min(CHUNK, left)) or bytes(min(CHUNK, left))

@@ -1,17 +1,20 @@
-"""What a trainer says, made fit for both databases and for JSON. It runs other people's models: it may say anything."""
+"""Clean the values that a trainer reports so that both databases and JSON can hold them.
+
+A trainer runs other people's models, so its reports may contain anything.
+"""
 
 import math
 from typing import Any
 
 __all__ = ["count", "number", "storable", "text"]
 
-_DEEPEST = 8  # levels that are kept
-_LONGEST = 20_000  # characters of a text
-_LARGEST = 2**53  # every reader of JSON knows whole numbers up to here, and a column holds the sum of several
+_DEEPEST = 8  # levels; deeper values become None
+_LONGEST = 20_000  # characters
+_LARGEST = 2**53  # JSON readers are exact below this, and a column can hold the sum of several such numbers
 
 
 def storable(value: Any, depth: int = 0) -> Any:
-    """Parsed JSON without what PostgreSQL, SQLite or JSON itself does not know; None stands where it was."""
+    """Parsed JSON with None in place of each value that PostgreSQL, SQLite or JSON cannot hold."""
     if depth > _DEEPEST:
         return None
     if isinstance(value, dict):
@@ -26,17 +29,17 @@ def storable(value: Any, depth: int = 0) -> Any:
 
 
 def text(value: str) -> str:
-    """Without NUL and halves of characters, at most 20,000 characters."""
+    """The text without NUL and lone surrogates, cut to 20,000 characters."""
     return value[:_LONGEST].replace("\0", "").encode(errors="replace").decode()
 
 
 def count(value: Any) -> int | None:
-    """A whole number from 0 up that can be counted on: kept, added and shown."""
+    """The value where it is an integer from 0 to 2**53 - 1, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST else None
 
 
 def number(value: Any) -> float | None:
-    """A number that is one."""
+    """The value as a float where it is a finite number, else None."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The service in numbers, for those who watch it: read from the database, the same from every process."""
+"""Numbers about the service for Prometheus. They come from the database, so every process reports the same."""
 
 import datetime
 import threading
@@ -18,38 +18,38 @@ from services.store import listing, service_stats, webhooks
 from services.store.engine import Store
 from services.store.models import Attempt, Device
 
-__all__ = ["DeviceFigures", "Ended", "Figures", "read"]
+__all__ = ["EndedCounts", "ServiceStats", "read"]
 
 _UNSETTLED = datetime.timedelta(hours=1)
-_PREDICTIONS = 300  # the newest attempts, of which most complete
+_PREDICTIONS = 300  # of the newest attempts
 
 
 @dataclass(frozen=True)
-class DeviceFigures:
+class DeviceStats:
     id: str
     kind: str
     total_bytes: int
     use: Use
     utilisation: int | None
     temperature: int | None
-    is_usable: bool  # its host has reported it lately, and nothing is wrong with it
+    is_usable: bool  # its host has reported it lately, and it has no problem
     is_leased: bool
 
 
 @dataclass(frozen=True)
-class Figures:
+class ServiceStats:
     jobs: dict[str, int]  # by state
-    attempts: dict[str, int]  # that have ended, by diagnosis
-    oldest_wait_s: float  # since the job that waits longest was queued; 0: nobody waits
+    attempts: dict[str, int]  # ended ones, by diagnosis
+    oldest_wait_s: float  # of the job that has waited longest; 0 where none waits
     prediction_errors: Sequence[float]  # (predicted - measured) / measured, of the newest attempts that completed
-    devices: Sequence[DeviceFigures]
-    deliveries: int  # to webhooks, that wait or are tried again
+    devices: Sequence[DeviceStats]
+    deliveries: int  # to webhooks, unsent
 
 
-class Ended:
-    """How many jobs and attempts have ended, each counted once: what has ended stays as it is.
+class EndedCounts:
+    """Count the ended jobs and attempts, reading each row once, as ended rows no longer change.
 
-    Only the last hour is counted anew each time: a transaction may be slow to commit, and another host's clock be late.
+    Only the last hour is read anew each time: a transaction may commit late, and another host's clock may be behind.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Ended:
             if self._until is None or until > self._until:
                 jobs = service_stats.jobs_ended(session, self._until, until)
                 attempts = service_stats.attempts_ended(session, self._until, until)
-                # Together: where a query fails, none of it has been counted.
+                # Assigned together: if a query fails, nothing has been counted.
                 self._jobs, self._attempts, self._until = self._jobs + jobs, self._attempts + attempts, until
             return (
                 self._jobs + service_stats.jobs_ended(session, self._until, None),
@@ -73,14 +73,14 @@ class Ended:
             )
 
 
-def read(store: Store, ended: Ended) -> Figures:
+def read(store: Store, ended: EndedCounts) -> ServiceStats:
     now = utc_now()
     present_since = now - datetime.timedelta(seconds=PRESENT_S)
     with store.reading() as session:
         oldest = service_stats.oldest_queued(session)
         errors = [prediction_error(*row) for row in service_stats.predictions(session, _PREDICTIONS)]
         jobs, attempts = ended.count(session, now)
-        return Figures(
+        return ServiceStats(
             jobs={**dict.fromkeys(map(str, State), 0), **listing.count_active(session), **jobs},
             attempts=dict(attempts),
             oldest_wait_s=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
@@ -93,11 +93,9 @@ def read(store: Store, ended: Ended) -> Figures:
         )
 
 
-def _device(
-    session: Session, device: Device, attempt: Attempt | None, present_since: datetime.datetime
-) -> DeviceFigures:
+def _device(session: Session, device: Device, attempt: Attempt | None, present_since: datetime.datetime) -> DeviceStats:
     job_id, number = (None, None) if attempt is None else (attempt.job_id, attempt.number)
-    return DeviceFigures(
+    return DeviceStats(
         device.id,
         device.kind,
         device.total_bytes,

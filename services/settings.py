@@ -1,4 +1,4 @@
-"""Settings: read from the environment once, typed, checked. Nothing else in the project reads the environment."""
+"""The settings, read from the environment, typed and checked. No other module reads environment variables for them."""
 
 import dataclasses
 import hashlib
@@ -19,7 +19,7 @@ __all__ = ["Settings", "SettingsError"]
 PREFIX = "DOWNSHIFT_"
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _BROKERS = ("redis://", "rediss://", "redis+socket://")
-_LONGEST_HOST = 64  # as the database keeps it, and the kernel
+_LONGEST_HOST = 64  # characters; the limit of the database's column and of the kernel
 _ABOVE_0 = (
     "poll_s",
     "heartbeat_s",
@@ -39,7 +39,7 @@ _LONGEST_SOCKET_PATH = 100  # the kernel's limit is 107 bytes
 
 
 class SettingsError(ValueError):
-    """A variable that cannot be used; the message names it and says what would do."""
+    """A variable has an unusable value. The message names the variable and says what is valid."""
 
     code = "bad_settings"
 
@@ -49,43 +49,43 @@ class Settings:
     """Each field is the variable DOWNSHIFT_<FIELD>."""
 
     home: Path = Path("var")
-    database_url: str = ""  # SQLite under home
-    broker_url: str = ""  # a private Redis on a unix socket under home
+    database_url: str = ""  # empty: SQLite under home
+    broker_url: str = ""  # empty: a private Redis on a unix socket under home
     devices: str = "auto"
     bind: str = "127.0.0.1:8080"
     authentication: bool = True
-    host: str = ""  # this machine's name in the devices' names
+    host: str = ""  # this machine's name, the first part of its devices' names; empty: the host name
 
-    poll_s: float = 3.0  # how often the worker looks at the database without having been woken
+    poll_s: float = 3.0  # how often the worker reads the database without a wake-up message
     heartbeat_s: float = 2.0
-    lease_s: float = 30.0  # a supervisor that was not heard of for this long is looked after
-    stop_grace_s: float = 8.0  # of a cancelled job: from SIGTERM to SIGKILL
-    pause_grace_s: float = 120.0  # of a paused one, which saves first
-    hang_s: float = 900.0  # at least; no sign of life for so long, and ten times longer than ever before, is a hang
-    min_free_disk_mb: int = 1024  # below it, no training starts on this host
+    lease_s: float = 30.0  # after this long without a heartbeat, the reaper checks the supervisor
+    stop_grace_s: float = 8.0  # from SIGTERM to SIGKILL when a job is cancelled
+    pause_grace_s: float = 120.0  # the same for a job that is paused, which saves first
+    hang_s: float = 900.0  # a hang: silent for this long, and ten times longer than ever before
+    min_free_disk_mb: int = 1024  # with less, no training starts on this host
 
     max_body_kb: int = 1024
     max_upload_mb: int = 4096
-    upload_check_mb: int = 1024  # of memory, for the process that checks one archive
-    upload_check_s: float = 1800.0  # which is ended after so long
+    upload_check_mb: int = 1024  # memory for the process that checks one archive
+    upload_check_s: float = 1800.0  # time limit of that process
     max_steps: int = 10_000_000
-    max_jobs_per_user: int = 500  # queued, running or paused at one time
-    max_streams: int = 1000  # of events, open at one time; of one user at most a fourth of them
-    max_connections: int = 1000  # beside those
-    max_connections_per_address: int = 200  # but for trusted proxies
-    request_head_s: float = 20.0  # from a connection, or the last answer, to a whole request head
-    stall_s: float = 30.0  # a connection is closed that sent or read less than 1 KB in this time
-    webhook_private: bool = False  # webhooks may lead to private and loopback addresses
-    max_queued: int | None = None  # this and the next two: for users without limits of their own; None: no limit
+    max_jobs_per_user: int = 500  # queued, running or paused
+    max_streams: int = 1000  # open event streams; one user may have a quarter of them
+    max_connections: int = 1000  # in addition to event streams
+    max_connections_per_address: int = 200  # except trusted proxies
+    request_head_s: float = 20.0  # from a connection, or the last response, to a complete request head
+    stall_s: float = 30.0  # a connection that sends or reads less than 1 KB in this time is closed
+    webhook_private: bool = False  # allow webhooks to private and loopback addresses
+    max_queued: int | None = None  # this and the next two: default limits of a user; None: no limit
     max_running: int | None = None
-    device_hours_week: float | None = None  # today and in the six days before
-    rate_limit: int = 600  # requests a minute of one user; 0: no limit
-    private_jobs: bool = False  # only its owner and admins see a job
-    secure_cookies: bool = False  # also where the request itself did not come by https: a proxy has TLS
-    trusted_proxies: str = ""  # addresses and networks, by commas, that are believed for whom they ask
-    trainer: str = ""  # the command that trains an attempt directory
+    device_hours_week: float | None = None  # today and the six days before
+    rate_limit: int = 600  # requests per minute and user; 0: no limit
+    private_jobs: bool = False  # only the owner and admins see a job
+    secure_cookies: bool = False  # also for plain http requests, where a proxy handles TLS
+    trusted_proxies: str = ""  # addresses and networks, separated by commas, whose forwarded client address is believed
+    trainer: str = ""  # the command that trains an attempt directory; empty: our own trainer
     log_level: str = "info"
-    log_json: bool = False  # the api's log: a JSON object a line
+    log_json: bool = False  # the api logs one JSON object per line
 
     def __post_init__(self) -> None:
         home = Path(self.home).absolute()
@@ -98,7 +98,7 @@ class Settings:
 
     def _check(self) -> None:
         if not self.host or "/" in self.host or len(self.host) > _LONGEST_HOST:
-            raise SettingsError(f"{PREFIX}HOST: a plain name of at most {_LONGEST_HOST} letters, got {self.host!r}")
+            raise SettingsError(f"{PREFIX}HOST: a plain name of at most {_LONGEST_HOST} characters, got {self.host!r}")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             is_number = field.type in (int, float, int | None, float | None) and value is not None
@@ -112,7 +112,7 @@ class Settings:
         if self.log_level.lower() not in _LOG_LEVELS:
             raise SettingsError(f"{PREFIX}LOG_LEVEL: one of {', '.join(_LOG_LEVELS)}, got {self.log_level!r}")
         if self.broker_url and not self.broker_url.startswith(_BROKERS):
-            # Celery would take a bare name for RabbitMQ's. Not quoted: it may hold a password.
+            # Celery would take a bare name for a RabbitMQ host. The value may contain a password: do not quote it.
             raise SettingsError(f"{PREFIX}BROKER_URL: must begin with {', '.join(_BROKERS[:-1])} or {_BROKERS[-1]}")
         for proxy in self.proxies:
             _check_network(proxy)
@@ -128,7 +128,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
-        """Raises SettingsError for a value that cannot be read and for a DOWNSHIFT_ variable that does not exist."""
+        """Raises SettingsError for an unreadable value and for an unknown DOWNSHIFT_ variable."""
         environ = os.environ if environ is None else environ
         fields = {PREFIX + field.name.upper(): field for field in dataclasses.fields(cls)}
         given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
@@ -165,7 +165,7 @@ class Settings:
         host = self.address[0]
         try:
             return host == "localhost" or ipaddress.ip_address(host).is_loopback
-        except ValueError:  # a name, and who knows where it leads
+        except ValueError:  # a host name, which may resolve to any address
             return False
 
     @property
@@ -174,10 +174,10 @@ class Settings:
 
     @property
     def redis_socket(self) -> Path:
-        """Where the private Redis listens; outside home where its path is too long for a socket."""
-        beside = self.home / "redis.sock"
-        if len(os.fsencode(beside)) <= _LONGEST_SOCKET_PATH:
-            return beside
+        """The private Redis's socket; in the temporary folder where the path below home is too long for a socket."""
+        in_home = self.home / "redis.sock"
+        if len(os.fsencode(in_home)) <= _LONGEST_SOCKET_PATH:
+            return in_home
         name = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:16]
         return Path(tempfile.gettempdir(), f"downshift-{os.getuid()}-{name}.sock")
 
@@ -246,6 +246,6 @@ def _read(name: str, kind: Any, text: str) -> Any:
 
 
 def _write(value: Any) -> str:
-    if value is None:  # as if it were left out
+    if value is None:  # an empty variable counts as not set
         return ""
     return ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
-"""What has to be there before the service can start: the data directory, the tables, the first token, sample data.
+"""Prepare what the service needs to start: the data directory, the tables, the first token and sample data.
 
-`python -m services.setup` does it and ends. Several at once are safe: the others wait and find nothing to do.
+`python -m services.setup` does so and exits. Several may run at once: each waits for the one before it.
 """
 
 import argparse
@@ -29,22 +29,21 @@ SAMPLE = "shapes"
 _OWN_NAMES = {"admin-token", "checkpoints", "datasets", "demo", "downshift.db", "jobs", "launcher.lock", "locks", "try"}
 
 _LONGEST_LOCK_S = 600.0
-_LOOK_AGAIN_S = 1.0  # each try waits some seconds by itself
+_RETRY_S = 1.0  # in addition to the seconds that each try waits for the lock
 
 Say = Callable[[str], None]
 T = TypeVar("T")
 
 
 def prepare(settings: Settings, say: Say = print) -> str | None:
-    """Bring everything up to date, telling `say` what had to be done.
+    """Bring everything up to date, and report each step to `say`.
 
-    Returns the first admin token when it was made just now: it is shown here and never again.
-    Waits for a database that another program has locked. Raises SettingsError, DatasetError or StoreUnavailable; what
-    was done until then stays done.
+    Returns the first admin token if it was created now; it is not shown again. Waits while another program locks the
+    database. Raises SettingsError, DatasetError or StoreUnavailable; the steps before the error stay done.
     """
     make_home(settings.home)
     try:
-        with _turn(settings.locks_dir / "setup.lock"):
+        with _exclusive_lock(settings.locks_dir / "setup.lock"):
             with closing(Store.open(settings.database_url)) as store:
                 when_unlocked(lambda: _upgrade(store, say), say)
                 token = when_unlocked(lambda: principal.ensure_admin(store, settings), say)
@@ -55,9 +54,9 @@ def prepare(settings: Settings, say: Say = print) -> str | None:
 
 
 def make_home(home: Path) -> None:
-    """The data directory, closed to everyone but its owner. Raises SettingsError where that cannot be had.
+    """Create the data directory, accessible to its owner only. Raises SettingsError if that is impossible.
 
-    A folder that holds other people's files is not closed behind their backs.
+    Refuses a folder that holds other files, instead of taking away other people's access to them.
     """
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -66,8 +65,8 @@ def make_home(home: Path) -> None:
         if mode & 0o077:
             if names and not names & _OWN_NAMES:
                 raise SettingsError(
-                    f"DOWNSHIFT_HOME: {home} holds other files and can be read by others; "
-                    f"name an empty folder, or close it with chmod 700"
+                    f"DOWNSHIFT_HOME: {home} holds other files and other users can read it; "
+                    f"name an empty folder, or restrict this one with chmod 700"
                 )
             home.chmod(0o700)
         if not os.access(home, os.W_OK | os.X_OK):
@@ -81,8 +80,8 @@ def _unusable(home: Path, error: OSError) -> SettingsError:
 
 
 @contextmanager
-def _turn(path: Path) -> Iterator[None]:
-    """Hold the kernel's lock on `path`; it ends with the process, so that a crash leaves nothing behind."""
+def _exclusive_lock(path: Path) -> Iterator[None]:
+    """Hold the kernel's lock on `path`. A crash releases it too."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -99,8 +98,10 @@ def _upgrade(store: Store, say: Say) -> None:
 
 
 def when_unlocked(work: Callable[[], T], say: Say, wait_s: float = _LONGEST_LOCK_S) -> T:
-    """What `work` returns. While the database is locked it is tried again, and `say` is told; StoreUnavailable after
-    `wait_s` seconds."""
+    """Call `work` again and again while the database is locked, and return its result.
+
+    Reports each wait to `say`. Raises StoreUnavailable after `wait_s` seconds.
+    """
     began = time.monotonic()
     while True:
         try:
@@ -110,7 +111,7 @@ def when_unlocked(work: Callable[[], T], say: Say, wait_s: float = _LONGEST_LOCK
             if not is_locked(error) or waited >= wait_s:
                 raise
             say(f"the database is locked by another program; waiting for it, {waited:.0f} s of at most {wait_s:.0f} s")
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_RETRY_S)
 
 
 def _make_sample(folder: Path, say: Say) -> None:

@@ -15,7 +15,7 @@ NAME = "downshift_session"
 def write(response: Response, request: Request, settings: Settings, secret: str) -> None:
     """Scripts cannot read it, and browsers do not send it with other sites' requests. It lasts as long as the longest
     session; the session itself may end earlier."""
-    _set(response, request, settings, secret, int(sessions.LONGEST.total_seconds()))
+    _set(response, request, settings, secret, int(sessions.MAX_AGE.total_seconds()))
 
 
 def clear(response: Response, request: Request, settings: Settings) -> None:

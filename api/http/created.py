@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import Response
 
-from services.idempotency import Done
+from services.idempotency import Result
 
 __all__ = ["ACCEPTED", "CREATED", "REPLAYED", "created", "set_replayed_header"]
 
@@ -22,13 +22,13 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def created(done: Done, response: Response) -> dict[str, Any]:
+def created(result: Result, response: Response) -> dict[str, Any]:
     """Set the headers and return the body."""
-    response.headers["Location"] = done.location
-    set_replayed_header(done, response)
-    return done.body
+    response.headers["Location"] = result.location
+    set_replayed_header(result, response)
+    return result.body
 
 
-def set_replayed_header(done: Done, response: Response) -> None:
-    if done.replayed:
+def set_replayed_header(result: Result, response: Response) -> None:
+    if result.replayed:
         response.headers["Idempotency-Replayed"] = "true"

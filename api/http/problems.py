@@ -22,7 +22,7 @@ from api.http.field_errors import counted, faults_of
 from services.domain.jobs.states import WrongState
 from services.errors import Busy, DownshiftError, Fault, Invalid, TooFast, Unauthenticated
 from services.jobs.check_request import steps_per_epoch
-from services.readiness import DATABASE_AWAY
+from services.readiness import DATABASE_UNREACHABLE
 
 __all__ = ["add_handlers", "documented", "problem", "problem_of", "schemas"]
 
@@ -138,7 +138,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(WrongState, _domain_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
-    for kind in DATABASE_AWAY:
+    for kind in DATABASE_UNREACHABLE:
         app.add_exception_handler(kind, _database_away)
 
 

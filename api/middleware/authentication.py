@@ -14,7 +14,7 @@ from api.http import cookies
 from api.http.problems import problem, problem_of
 from api.middleware.rate_limit import RateLimit
 from services.errors import DownshiftError, Forbidden, Unauthenticated
-from services.readiness import DATABASE_AWAY
+from services.readiness import DATABASE_UNREACHABLE
 from services.settings import Settings
 from services.store.engine import Store
 from services.users import principal as accounts
@@ -71,7 +71,7 @@ class Authentication:
             else:
                 await problem_of(scope, error)(scope, receive, send)
             return
-        except DATABASE_AWAY:
+        except DATABASE_UNREACHABLE:
             detail = "the database did not answer, so your log-in cannot be checked; try again in a moment"
             await problem(scope, "database_away", detail, headers={"Retry-After": "5"})(scope, receive, send)
             return
@@ -85,7 +85,7 @@ class Authentication:
             self._rate_limit.take((principal.user_id, principal.session_id is None))
         reads = method in _READ_METHODS or (method, path) in _OWN_ACCOUNT
         principal.require(TokenScope.READ if reads else TokenScope.SUBMIT)
-        return principal.where(jobs_are_private=self._settings.private_jobs)
+        return principal.with_privacy(jobs_are_private=self._settings.private_jobs)
 
     async def _identify(self, method: str, headers: Headers) -> Principal:
         if not self._settings.authentication:

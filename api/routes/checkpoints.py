@@ -9,7 +9,7 @@ from api.http.created import created
 from api.http.problems import documented
 from api.schemas.checkpoints import Checkpoint, Checkpoints
 from api.upload_receiver import UPLOAD, NewName, receive_upload
-from services.idempotency import Done
+from services.idempotency import Result
 from services.library import listing, uploads
 from services.library.uploads import Desk, Upload
 
@@ -37,7 +37,7 @@ async def add_checkpoint(
     it. Archives of the Object Detection API's model zoo can be sent as they are.
     """
 
-    def add(desk: Desk, upload: Upload) -> Done:
+    def add(desk: Desk, upload: Upload) -> Result:
         return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
 
     done = await receive_upload(request, context, caller, add)

@@ -9,7 +9,7 @@ from api.http.created import created
 from api.http.problems import documented
 from api.schemas.datasets import Dataset, Datasets
 from api.upload_receiver import UPLOAD, NewName, receive_upload
-from services.idempotency import Done
+from services.idempotency import Result
 from services.library import listing, uploads
 from services.library.uploads import Desk, Upload
 
@@ -40,7 +40,7 @@ async def add_dataset(
     the training images. Every record is checked before the dataset is added.
     """
 
-    def add(desk: Desk, upload: Upload) -> Done:
+    def add(desk: Desk, upload: Upload) -> Result:
         return uploads.add_dataset(desk, caller, name, upload, validation_share, idempotency_key)
 
     done = await receive_upload(request, context, caller, add)

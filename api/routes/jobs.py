@@ -29,7 +29,7 @@ def submit(
     A job that no known device can hold is refused too, unless it has `"device": {"wait": true}`.
     """
     submitted = submission.submit(context.store, context.settings, caller, body.as_request(), idempotency_key)
-    return created(submitted.done, response)
+    return created(submitted.result, response)
 
 
 @router.post("/estimate", response_model=Estimate)
@@ -148,4 +148,4 @@ def clone_job(
     """
     changes = body.as_request() if body else {}
     submitted = actions.clone(context.store, context.settings, caller, job_id, changes, idempotency_key)
-    return created(submitted.done, response)
+    return created(submitted.result, response)

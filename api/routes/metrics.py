@@ -10,7 +10,7 @@ from api.http.prometheus_text import MEDIA_TYPE, Family, write
 from api.middleware.request_counts import RequestCounts
 from api.sse.hub import EventHub
 from services import service_stats
-from services.service_stats import Figures
+from services.service_stats import ServiceStats
 
 router = APIRouter(tags=["health"])
 
@@ -36,7 +36,7 @@ def _streams(event_hub: EventHub) -> Family:
     )
 
 
-def _families(found: Figures) -> Iterable[Family]:
+def _families(found: ServiceStats) -> Iterable[Family]:
     yield Family.of(
         "downshift_jobs", "gauge", "Jobs by state.", [({"state": name}, count) for name, count in found.jobs.items()]
     )

@@ -61,5 +61,5 @@ def who_am_i(context: Context, caller: Caller) -> Any:
         "scopes": [scope for scope in Scope if scope in caller.scopes],
         "token_id": caller.token_id,
         "csrf": caller.csrf,
-        **directory.use_of(context.store, context.settings, caller),
+        **directory.own_usage(context.store, context.settings, caller),
     }

@@ -20,7 +20,7 @@ TokenId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 @router.get("/tokens", response_model=Tokens)
 def list_tokens(context: Context, caller: Caller) -> Any:
     """Your own tokens; for admins, all tokens."""
-    return {"items": tokens.every(context.store, caller)}
+    return {"items": tokens.list_tokens(context.store, caller)}
 
 
 @router.post("/tokens", status_code=201, response_model=NewToken, responses={**CREATED, **documented(409)})

@@ -22,7 +22,7 @@ UserName = Annotated[str, Path(max_length=64, pattern=patterns.NO_NUL, examples=
 @router.get("/users", response_model=Users)
 def list_users(context: Context, caller: Caller) -> Any:
     """All accounts, by name. For admins."""
-    return {"items": directory.every(context.store, context.settings, caller)}
+    return {"items": directory.list_users(context.store, context.settings, caller)}
 
 
 @router.post("/users", status_code=201, response_model=User, responses={**CREATED, **documented(409)})

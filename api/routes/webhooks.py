@@ -20,7 +20,7 @@ WebhookId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 @router.get("/webhooks", response_model=Webhooks)
 def list_webhooks(context: Context, caller: Caller) -> Any:
     """Your own webhooks."""
-    return {"items": subscriptions.every(context.store, caller)}
+    return {"items": subscriptions.list_webhooks(context.store, caller)}
 
 
 @router.post("/webhooks", status_code=201, response_model=NewWebhook, responses={**CREATED, **documented(409, 429)})

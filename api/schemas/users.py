@@ -59,7 +59,7 @@ class UserChangeBody(Body):
 
 class OwnPasswordBody(Body):
     password: Password = Field(description="The new password.", examples=["correct horse battery staple"])
-    current: Secret | None = Field(default=None, description="Your present password, if you have one.")
+    current: Secret | None = Field(default=None, description="Your current password, if you have one.")
 
 
 class Limits(BaseModel):

@@ -210,7 +210,7 @@ class EventHub:
         """Re-check all callers in one query, however many there are."""
         subscriptions = tuple(self._subscriptions)
         principals = frozenset(subscription.principal for subscription in subscriptions)
-        admitted = await self._retry(lambda: recheck.still_in(self._store, principals))
+        admitted = await self._retry(lambda: recheck.still_valid(self._store, principals))
         for subscription in subscriptions:
             if subscription.principal not in admitted:
                 subscription.end()

@@ -14,7 +14,7 @@ from services.domain.diagnosis.ending import Diagnosis
 from services.domain.jobs.states import FINAL, State, Stop, Verb
 from services.domain.tfrecord import DatasetError
 from services.errors import Conflict, NotFound
-from services.idempotency import Done, Key
+from services.idempotency import RequestKey, Result
 from services.jobs import queries, quota, submit, transitions
 from services.jobs.submit import Submitted
 from services.library.checkpoint_files import checkpoint_path
@@ -33,7 +33,7 @@ _EDITABLE = frozenset({"name", "notes", "priority"})
 _LENGTHS = ("steps", "epochs")  # of `train`: a request has one of them
 
 
-def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
+def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Result:
     """A job that waits is cancelled now; one that runs, as soon as its supervisor has stopped it.
 
     Cancelling one that is being cancelled changes nothing. One whose host was not heard of for long is cancelled
@@ -49,7 +49,7 @@ def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str
     return _once(store, principal, job_id, Verb.CANCEL, idempotency_key, work)
 
 
-def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Done:
+def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Result:
     """As `cancel`, but the job keeps its checkpoint and its place in the world."""
 
     def work(session: Session, job: Job) -> None:
@@ -65,7 +65,7 @@ def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str 
 
 def resume(
     store: Store, settings: Settings, principal: Principal, job_id: int, idempotency_key: str | None = None
-) -> Done:
+) -> Result:
     """Queue a paused job again; it goes on from its last checkpoint.
 
     Raises LimitReached, and Conflict where files that it needs are gone.
@@ -124,14 +124,16 @@ def _once(
     verb: Verb,
     idempotency_key: str | None,
     work: Callable[[Session, Job], None],
-) -> Done:
+) -> Result:
     """What is sent again with its key changes nothing, whatever has become of the job."""
 
-    def on_job(session: Session) -> Done:
+    def on_job(session: Session) -> Result:
         work(session, _own(session, principal, job_id))
-        return Done({}, f"/v1/jobs/{job_id}")
+        return Result({}, f"/v1/jobs/{job_id}")
 
-    return idempotency.do(store, Key.of(principal.user_id, idempotency_key, f"job.{verb}", {"job": job_id}), on_job)
+    return idempotency.do_once(
+        store, RequestKey.of(principal.user_id, idempotency_key, f"job.{verb}", {"job": job_id}), on_job
+    )
 
 
 def clone(
@@ -159,7 +161,7 @@ def clone(
             copy[name] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
         return copy
 
-    key = Key.of(principal.user_id, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
+    key = RequestKey.of(principal.user_id, idempotency_key, "job.clone", {"job": job_id, "changes": changes})
     return submit.submit_once(store, settings, principal, key, request)
 
 

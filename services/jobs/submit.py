@@ -13,7 +13,7 @@ from services.domain.jobs.waiting import Waiting
 from services.domain.plan.plan import Plan
 from services.domain.planner.decision import Decision
 from services.errors import Invalid, LimitReached
-from services.idempotency import Done, Key
+from services.idempotency import RequestKey, Result
 from services.jobs import feasibility, own_config_changes, queries, quota, transitions
 from services.jobs.check_request import Prepared, prepare
 from services.planning import adopt, plan_job
@@ -34,8 +34,8 @@ class Submitted:
     replayed: bool
 
     @property
-    def done(self) -> Done:
-        return Done(self.body, f"/v1/jobs/{self.job_id}", replayed=self.replayed)
+    def result(self) -> Result:
+        return Result(self.body, f"/v1/jobs/{self.job_id}", replayed=self.replayed)
 
 
 def submit(
@@ -51,12 +51,12 @@ def submit(
 
     With a key, the same request again gives the same answer and no second job.
     """
-    key = Key.of(principal.user_id, idempotency_key, "job", request)
+    key = RequestKey.of(principal.user_id, idempotency_key, "job", request)
     return submit_once(store, settings, principal, key, lambda: request)
 
 
 def submit_once(
-    store: Store, settings: Settings, principal: Principal, key: Key | None, ask: Callable[[], Mapping[str, Any]]
+    store: Store, settings: Settings, principal: Principal, key: RequestKey | None, ask: Callable[[], Mapping[str, Any]]
 ) -> Submitted:
     """As `submit`, where the key stands for more or less than the request, which is asked for only if it is needed."""
     replay = _replay(store, settings, key)
@@ -70,7 +70,7 @@ def submit_once(
             job = _create(session, settings, principal, offer)
             body = {**queries.job_view(session, settings, job), "config_changes": offer.changes}
             submitted = Submitted(job.id, body, replayed=False)
-            once.keep(session, key, submitted.done, status=202)
+            once.store_result(session, key, submitted.result, status=202)
     except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
         replay = _replay(store, settings, key)
         if replay is None:
@@ -134,7 +134,7 @@ def _create(session: Session, settings: Settings, principal: Principal, offer: _
     return job
 
 
-def _replay(store: Store, settings: Settings, key: Key | None) -> Submitted | None:
+def _replay(store: Store, settings: Settings, key: RequestKey | None) -> Submitted | None:
     done = once.replay(store, key)
     if done is None:
         return None

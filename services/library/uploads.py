@@ -22,7 +22,7 @@ from services.datasets import importer
 from services.domain.sizes import in_mb
 from services.domain.tfrecord import DatasetError
 from services.errors import Busy, Conflict, Fault, Invalid, NoSpace
-from services.idempotency import Done, Key
+from services.idempotency import RequestKey, Result
 from services.library import listing
 from services.library.upload_check import Outcome, Request
 from services.settings import Settings
@@ -57,7 +57,7 @@ class Desk:
 
 @contextlib.contextmanager
 def place_for(settings: Settings) -> Iterator[Path]:
-    """A file to put an archive into; it goes when its work is done."""
+    """A file to put an archive into; it goes when its work is result."""
     settings.home.mkdir(parents=True, exist_ok=True)
     for root in (settings.home, settings.datasets_dir, settings.checkpoints_dir):
         _remove_old(root)
@@ -102,25 +102,25 @@ def add_dataset(
     upload: Upload,
     validation_share: float | None = None,
     idempotency_key: str | None = None,
-) -> Done:
+) -> Result:
     """TFRecord files and a label map (`*.pbtxt`). Files whose names begin with `val` are for validation.
 
     Raises Invalid, with all that is wrong with the records; Conflict("name_taken"); NoSpace; Busy.
     """
     asked = {"name": name, "digest": upload.digest, "share": validation_share}
-    key = Key.of(principal.user_id, idempotency_key, "dataset", asked)
+    key = RequestKey.of(principal.user_id, idempotency_key, "dataset", asked)
     taken = _Taken("dataset", name, desk.settings.datasets_dir, listing.show_dataset, validation_share)
     return _add(desk, principal, upload, key, taken)
 
 
 def add_checkpoint(
     desk: Desk, principal: Principal, name: str, upload: Upload, idempotency_key: str | None = None
-) -> Done:
+) -> Result:
     """A checkpoint of TensorFlow's, wherever in the archive it is: the model zoo's archives will do as they are.
 
     Raises Invalid, Conflict("name_taken"), NoSpace, Busy.
     """
-    key = Key.of(principal.user_id, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
+    key = RequestKey.of(principal.user_id, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
     taken = _Taken("checkpoint", name, desk.settings.checkpoints_dir, listing.show_checkpoint)
     return _add(desk, principal, upload, key, taken)
 
@@ -144,7 +144,7 @@ class _Taken:
             raise Conflict("name_taken", f"a {self.what} called {self.name!r} already exists: choose another name")
 
 
-def _add(desk: Desk, principal: Principal, upload: Upload, key: Key | None, taken: _Taken) -> Done:
+def _add(desk: Desk, principal: Principal, upload: Upload, key: RequestKey | None, taken: _Taken) -> Result:
     principal.require(Scope.SUBMIT)
     before = once.replay(desk.store, key)
     if before is not None:
@@ -152,7 +152,7 @@ def _add(desk: Desk, principal: Principal, upload: Upload, key: Key | None, take
     try:
         taken.require_free()
         _put_in_place(desk, upload, taken)
-        done = Done(taken.show(desk.settings, taken.name), taken.location)
+        result = Result(taken.show(desk.settings, taken.name), taken.location)
     except (Conflict, Invalid):
         before = once.replay(desk.store, key)
         if before is not None:  # the same request, sent twice at once
@@ -162,10 +162,10 @@ def _add(desk: Desk, principal: Principal, upload: Upload, key: Key | None, take
     try:
         with desk.store.transaction() as session:
             audit.add(session, principal.user_id, f"{taken.what}.add", f"{taken.what} {taken.name}", utc_now())
-            once.keep(session, key, done)
+            once.store_result(session, key, result)
     except idempotency.KeyTaken:  # for another request, at the same time: this one is there all the same
-        return done
-    return done
+        return result
+    return result
 
 
 def stopping() -> Busy:

@@ -1,1 +1,1 @@
-"""The people of a team: their accounts, passwords and sessions. `python -m services.users` manages them by hand."""
+"""User accounts, passwords, tokens and sessions. `python -m services.users` manages accounts on the command line."""

@@ -1,13 +1,13 @@
-"""The accounts of the team, from the command line of the machine that the service runs on.
+"""Manage user accounts from the command line of the machine that runs the service.
 
     python -m services.users add anna                 a member, with a password that is shown once
     python -m services.users add vera --role viewer --token
     python -m services.users list
-    python -m services.users password anna            a new one; asked for, or read from a pipe
-    python -m services.users disable anna             her sessions end, her tokens rest; `enable` takes it back
+    python -m services.users password anna            a new password, typed in or read from a pipe
+    python -m services.users disable anna             sessions end and tokens stop working; `enable` undoes it
     python -m services.users role anna admin
 
-Whoever can read the data directory may do this: no token is needed. It is written down as done by `local`.
+No token is needed: access to the data directory is enough. The audit log names the user `local`.
 """
 
 import argparse
@@ -21,30 +21,30 @@ from services.readiness import readiness
 from services.settings import Settings, SettingsError
 from services.store.engine import Store, StoreUnavailable
 from services.users import directory, passwords, tokens
-from services.users import principal as accounts
+from services.users import principal as principals
 from services.users.principal import Principal, Role
 
 __all__ = ["main"]
 
-_ROLES = [role.value for role in Role]  # argparse shows them as they are here
+_ROLES = [role.value for role in Role]  # plain strings, as argparse shows their repr
 Command = Callable[[Store, Settings, Principal, argparse.Namespace], None]
 
 
 def _add(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
     password = None if given.token else passwords.generate()
-    accounts.create_user(store, principal, given.name, Role(given.role), password=password)
+    principals.create_user(store, principal, given.name, Role(given.role), password=password)
     print(f"{given.name} now has the role {given.role}")
     if password:
         print(f"password, shown only this once: {password}")
     else:
-        made = tokens.create(store, principal, "first", accounts.allowed(Role(given.role)), user=given.name)
-        print(f"token, shown only this once: {made.secret}")
+        created = tokens.create(store, principal, "first", principals.scopes_of_role(Role(given.role)), user=given.name)
+        print(f"token, shown only this once: {created.secret}")
 
 
 def _list(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
-    for user in directory.every(store, settings, principal):
-        ways = "password" if user["has_password"] else "tokens only"
-        state = "disabled" if user["is_disabled"] else ways
+    for user in directory.list_users(store, settings, principal):
+        login = "password" if user["has_password"] else "tokens only"
+        state = "disabled" if user["is_disabled"] else login
         print(f"{user['name']:24} {user['role']:8} {state}")
 
 
@@ -53,9 +53,9 @@ def _password(store: Store, settings: Settings, principal: Principal, given: arg
         password = getpass.getpass(f"new password for {given.name} (leave empty to generate one): ")
     else:
         password = sys.stdin.readline().rstrip("\n")
-    made = "" if password else passwords.generate()
-    directory.change(store, principal, given.name, {"password": password or made})
-    print(f"password of {given.name}, shown only this once: {made}" if made else "changed")
+    generated = "" if password else passwords.generate()
+    directory.change(store, principal, given.name, {"password": password or generated})
+    print(f"password of {given.name}, shown only this once: {generated}" if generated else "changed")
 
 
 def _disable(store: Store, settings: Settings, principal: Principal, given: argparse.Namespace) -> None:
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("name")
         if name == "add":
             command.add_argument("--role", choices=_ROLES, default=Role.MEMBER.value)
-            command.add_argument("--token", action="store_true", help="a token instead of a password")
+            command.add_argument("--token", action="store_true", help="create a token instead of a password")
         if name == "role":
             command.add_argument("role", choices=_ROLES)
     return parser
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
                 raise SettingsError(
                     f"the database of {settings.home} cannot be used or is not up to date: run python -m services.setup"
                 )
-            _COMMANDS[given.command][0](store, settings, accounts.local_principal(store), given)
+            _COMMANDS[given.command][0](store, settings, principals.local_principal(store), given)
     except (SettingsError, StoreUnavailable, DownshiftError) as error:
         print(f"users: {error}", file=sys.stderr)
         return 2

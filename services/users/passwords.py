@@ -1,4 +1,4 @@
-"""Passwords: kept as scrypt makes them, with salt and parameters, so that the parameters can be raised later."""
+"""Hash passwords with scrypt. The salt and the parameters are stored with the hash, so that they can be raised."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ import unicodedata
 
 from services.errors import Fault, Invalid
 
-__all__ = ["LONGEST", "SHORTEST", "generate", "keep", "matches"]
+__all__ = ["LONGEST", "SHORTEST", "generate", "hash_password", "matches"]
 
 SHORTEST = 10
 LONGEST = 256
@@ -17,8 +17,8 @@ _MEMORY = 64 * 2**20
 _SALT_BYTES, _KEY_BYTES = 16, 32
 
 
-def keep(password: str, name: str) -> str:
-    """What to keep of a password. Raises Invalid for one that is too short, too long or the user's name."""
+def hash_password(password: str, name: str) -> str:
+    """The hash to store. Raises Invalid for a password that is too short, too long or easy to guess."""
     faults = []
     if not SHORTEST <= len(password) <= LONGEST:
         faults.append(
@@ -34,27 +34,27 @@ def keep(password: str, name: str) -> str:
     return "$".join(["scrypt", str(_N), str(_R), str(_P), _text(salt), _text(_derive(password, salt, _N, _R, _P))])
 
 
-def matches(kept: str | None, password: str) -> bool:
-    """Is it the password? Takes as long where nothing is kept: how long it takes tells nobody who has an account."""
-    _, n, r, p, salt, key = (kept or _NOBODY).split("$")
+def matches(password_hash: str | None, password: str) -> bool:
+    """Is this the password? Takes equally long without a hash: the time must not reveal which accounts exist."""
+    _, n, r, p, salt, key = (password_hash or _NO_USER).split("$")
     given = _derive(password[: LONGEST + 1], base64.b64decode(salt), int(n), int(r), int(p))
-    return hmac.compare_digest(given, base64.b64decode(key)) and kept is not None
+    return hmac.compare_digest(given, base64.b64decode(key)) and password_hash is not None
 
 
 def generate() -> str:
-    """One that nobody guesses and anybody can type: 80 random bits, without letters that look alike."""
+    """A random password of 79 bits, without characters that look alike."""
     letters = "abcdefghjkmnpqrstuvwxyz23456789"
     return "-".join("".join(secrets.choice(letters) for _ in range(4)) for _ in range(4))
 
 
 def _derive(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
-    """The same letters typed on another machine may be other bytes: NFKC makes them the same."""
-    said = unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")
-    return hashlib.scrypt(said, salt=salt, n=n, r=r, p=p, maxmem=_MEMORY, dklen=_KEY_BYTES)
+    """NFKC makes equal characters equal bytes, whichever machine they are typed on."""
+    normalized = unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(normalized, salt=salt, n=n, r=r, p=p, maxmem=_MEMORY, dklen=_KEY_BYTES)
 
 
 def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-_NOBODY = "$".join(["scrypt", str(_N), str(_R), str(_P), _text(bytes(_SALT_BYTES)), _text(bytes(_KEY_BYTES))])
+_NO_USER = "$".join(["scrypt", str(_N), str(_R), str(_P), _text(bytes(_SALT_BYTES)), _text(bytes(_KEY_BYTES))])

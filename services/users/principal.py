@@ -1,6 +1,6 @@
-"""Who may do what: users, and what a token of theirs is good for. How tokens come and go is `services.users.tokens`.
+"""Authenticate callers by token, and check their rights. `services.users.tokens` creates and revokes tokens.
 
-A token is 256 random bits. It is shown once, when it is made; the database holds its digest only.
+A token is 256 random bits. It is shown once, when it is created; the database holds its digest only.
 """
 
 import datetime
@@ -29,24 +29,24 @@ __all__ = [
     "Role",
     "Scope",
     "add_user",
-    "allowed",
     "authenticate",
-    "checked",
+    "check_new_user",
     "create_user",
     "digest_of",
     "ensure_admin",
-    "including",
+    "expand_scopes",
     "is_valid",
-    "listed",
+    "join_scopes",
     "local_principal",
     "new_token",
+    "scopes_of_role",
 ]
 
 ADMIN = "admin"
 LOCAL = "local"
 NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 NO_LIMITS = Limits()
-_PREFIX = "dsh_"  # so that a token that leaked is recognised for what it is
+_PREFIX = "dsh_"  # lets secret scanners recognise a leaked token
 _LONGEST_TOKEN = 128
 _TOUCH_EVERY = datetime.timedelta(minutes=1)
 
@@ -58,19 +58,19 @@ class Role(enum.StrEnum):
 
 
 class Scope(enum.StrEnum):
-    """What a token is good for. Each includes the ones before it."""
+    """What a token may be used for. Each scope includes those before it."""
 
     READ = "read"
     SUBMIT = "submit"
     ADMIN = "admin"
 
 
-_MOST: dict[Role, Scope] = {Role.VIEWER: Scope.READ, Role.MEMBER: Scope.SUBMIT, Role.ADMIN: Scope.ADMIN}
+_HIGHEST: dict[Role, Scope] = {Role.VIEWER: Scope.READ, Role.MEMBER: Scope.SUBMIT, Role.ADMIN: Scope.ADMIN}
 
 
 @dataclass(frozen=True)
 class Principal:
-    """Who is asking. `scopes` are those of the token that the user's role still allows."""
+    """The authenticated caller. `scopes`: those of the token that the user's current role allows."""
 
     user_id: int
     name: str
@@ -78,8 +78,8 @@ class Principal:
     scopes: frozenset[Scope]
     token_id: int | None = None
     expires_at: datetime.datetime | None = None
-    session_id: int | None = None  # of one who is logged in
-    csrf: str | None = None  # what a page of ours, and no other, can send along with the session's cookie
+    session_id: int | None = None  # set if the caller is logged in with a browser
+    csrf: str | None = None  # the value that only our own pages can send along with the session's cookie
     sees_others: bool = True  # false where jobs are private
 
     @property
@@ -88,41 +88,41 @@ class Principal:
 
     @property
     def sees_only(self) -> int | None:
-        """The one user whose jobs this one may see; None: everybody's."""
+        """The only user whose jobs the caller may see; None: all users."""
         return None if self.sees_others else self.user_id
 
     def sees(self, owner_id: int) -> bool:
         return self.sees_others or owner_id == self.user_id
 
-    def where(self, *, jobs_are_private: bool) -> "Principal":
-        """The same, as far as the setting lets this one see others' jobs: admins, with whatever token, see all."""
+    def with_privacy(self, *, jobs_are_private: bool) -> "Principal":
+        """The same caller under this setting. Users with the role admin see all jobs, whatever their token's scopes."""
         return replace(self, sees_others=not jobs_are_private or self.role is Role.ADMIN)
 
     def require(self, scope: Scope) -> None:
         """Raises Forbidden."""
         if scope not in self.scopes:
-            raise Forbidden(f"this needs a token with the scope {scope!s}; yours has {listed(self.scopes)}")
+            raise Forbidden(f"this needs a token with the scope {scope!s}; yours has {join_scopes(self.scopes)}")
 
     def require_change(self, owner_id: int) -> None:
-        """May this one change what `owner_id` owns? Raises Forbidden."""
+        """Raises Forbidden unless the caller may change what `owner_id` owns."""
         self.require(Scope.SUBMIT)
         if owner_id != self.user_id and not self.is_admin:
             raise Forbidden("this belongs to another user: only its owner and admins can change it")
 
 
-def including(scopes: Iterable[str]) -> frozenset[Scope]:
-    """The scopes with all that they include."""
+def expand_scopes(scopes: Iterable[str]) -> frozenset[Scope]:
+    """The scopes, and all scopes that they include."""
     order = list(Scope)
-    most = max((order.index(Scope(scope)) for scope in scopes), default=-1)
-    return frozenset(order[: most + 1])
+    highest = max((order.index(Scope(scope)) for scope in scopes), default=-1)
+    return frozenset(order[: highest + 1])
 
 
-def allowed(role: Role) -> frozenset[Scope]:
-    """What one with this role can do at most."""
-    return including([_MOST[role]])
+def scopes_of_role(role: Role) -> frozenset[Scope]:
+    """All scopes that a user with this role may have."""
+    return expand_scopes([_HIGHEST[role]])
 
 
-def listed(scopes: Collection[Scope]) -> str:
+def join_scopes(scopes: Collection[Scope]) -> str:
     return ", ".join(scope for scope in Scope if scope in scopes) or "none"
 
 
@@ -134,7 +134,7 @@ def new_token(
     expires_at: datetime.datetime | None,
     now: datetime.datetime,
 ) -> tuple[Token, str]:
-    """The row, and the secret that nobody can have again."""
+    """The new row and the secret, which is stored nowhere."""
     secret = _PREFIX + secrets.token_urlsafe(32)
     token = Token(
         user_id=user.id,
@@ -152,20 +152,20 @@ def digest_of(secret: str) -> str:
 
 
 def ensure_admin(store: Store, settings: Settings) -> str | None:
-    """Where there is no user yet: make `admin` with a token, write it to HOME/admin-token, and return it.
+    """If there is no user yet, create `admin` with a token, write it to HOME/admin-token and return it.
 
-    The file is written before the commit: a crash in between leaves a file that the next start replaces, never an
-    admin whose token nobody has.
+    The file is written before the commit. A crash in between leaves a file that the next start replaces; it cannot
+    leave an admin without a known token.
     """
     now = utc_now()
     with store.reading() as session:
-        if accounts.has_users(session):  # the usual case, for which nobody has to wait for the write lock
+        if accounts.has_users(session):  # the usual case needs no write lock
             return None
     with store.transaction() as session:
         if accounts.has_users(session):
             return None
         user = accounts.add_user(session, ADMIN, Role.ADMIN, now)
-        if user is None:  # another process was a moment faster
+        if user is None:  # another process was faster
             return None
         secret = new_token(session, user, "first", [Scope.ADMIN], None, now)[1]
         write_durably(settings.admin_token_file, secret + "\n", mode=0o600)
@@ -173,7 +173,7 @@ def ensure_admin(store: Store, settings: Settings) -> str | None:
 
 
 def authenticate(store: Store, token: str, now: datetime.datetime | None = None) -> Principal:
-    """Whose token this is. Raises Unauthenticated, which never says more than that it is not valid."""
+    """The owner of this token. Raises Unauthenticated, with the same message for every reason."""
     now = now or utc_now()
     refused = Unauthenticated("the token is not valid: it is unknown, expired or revoked")
     if not token or len(token) > _LONGEST_TOKEN or not token.isascii():
@@ -183,12 +183,13 @@ def authenticate(store: Store, token: str, now: datetime.datetime | None = None)
         found = accounts.find_token(session, digest)
     if found is None or not hmac.compare_digest(found[0].digest, digest):
         raise refused
-    kept, user = found
-    if user.disabled_at is not None or not is_valid(kept, now):
+    row, user = found
+    if user.disabled_at is not None or not is_valid(row, now):
         raise refused
-    _touch(store, kept, now)
+    _touch(store, row, now)
     role = Role(user.role)
-    return Principal(user.id, user.name, role, including(kept.scopes) & allowed(role), kept.id, kept.expires_at)
+    scopes = expand_scopes(row.scopes) & scopes_of_role(role)
+    return Principal(user.id, user.name, role, scopes, row.id, row.expires_at)
 
 
 def is_valid(token: Token, now: datetime.datetime) -> bool:
@@ -196,14 +197,14 @@ def is_valid(token: Token, now: datetime.datetime) -> bool:
 
 
 def _touch(store: Store, token: Token, now: datetime.datetime) -> None:
-    """Last use, to the minute, and later: who reads does not wait for those who write."""
+    """Record the last use, to the minute. Written later, so that a read request does not wait for the write lock."""
     if token.last_used_at is None or token.last_used_at <= now - _TOUCH_EVERY:
         token_id = token.id
         store.later.put(("token", token_id), lambda session: accounts.touch(session, token_id, now, now - _TOUCH_EVERY))
 
 
 def local_principal(store: Store) -> Principal:
-    """Who asks where authentication is off: an admin called `local`, made when first needed."""
+    """The caller where authentication is off: an admin called `local`, created when first needed."""
     with store.reading() as session:
         user = accounts.user_called(session, LOCAL)
     if user is None:
@@ -222,25 +223,25 @@ def create_user(
     password: str | None = None,
     limits: Limits = NO_LIMITS,
 ) -> int:
-    """Returns the user's id. Raises Forbidden, Invalid, Conflict("name_taken").
+    """Returns the user's id. Without a password the user can only log in with a token.
 
-    Without a password the user cannot log in, but with a token.
+    Raises Forbidden, Invalid, Conflict("name_taken").
     """
     principal.require(Scope.ADMIN)
-    kept = checked(name, password)
+    password_hash = check_new_user(name, password)
     with store.transaction() as session:
-        return add_user(session, principal, name, role, kept, limits).id
+        return add_user(session, principal, name, role, password_hash, limits).id
 
 
 def add_user(
-    session: Session, principal: Principal, name: str, role: Role, password: str | None, limits: Limits
+    session: Session, principal: Principal, name: str, role: Role, password_hash: str | None, limits: Limits
 ) -> User:
-    """`password`: as it is kept. Raises Conflict("name_taken")."""
+    """Raises Conflict("name_taken")."""
     now = utc_now()
     user = accounts.add_user(session, name, role, now)
     if user is None:
         raise Conflict("name_taken", f"a user called {name!r} already exists")
-    user.password = password
+    user.password = password_hash
     user.max_queued, user.max_running = limits.max_queued, limits.max_running
     user.device_hours_week = limits.device_hours_week
     session.flush()
@@ -248,12 +249,12 @@ def add_user(
     return user
 
 
-def checked(name: str, password: str | None) -> str | None:
-    """What to keep of the password of a new user. Raises Invalid, also for a name that will not do."""
+def check_new_user(name: str, password: str | None) -> str | None:
+    """Check a new user's name and password, and return the password's hash. Raises Invalid."""
     if not NAME.fullmatch(name):
         raise Invalid(
             [Fault("name", "use at most 64 lower-case letters, digits and . _ @ -, starting with a letter or digit")]
         )
     if name in (LOCAL, "me"):
         raise Invalid([Fault("name", f"{name!r} is reserved: choose another name")])
-    return None if password is None else passwords.keep(password, name)
+    return None if password is None else passwords.hash_password(password, name)

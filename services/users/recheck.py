@@ -1,4 +1,4 @@
-"""Who is still let in: asked of all who stay for long, at once."""
+"""Re-check in one query which callers may keep an open stream."""
 
 import datetime
 from collections.abc import Collection
@@ -8,16 +8,15 @@ from services.store import accounts
 from services.store.engine import Store
 from services.users.principal import Principal
 
-__all__ = ["still_in"]
+__all__ = ["still_valid"]
 
 
-def still_in(
+def still_valid(
     store: Store, principals: Collection[Principal], now: datetime.datetime | None = None
 ) -> frozenset[Principal]:
-    """Those of them who would be let in again as what they are now, found with one query.
+    """The principals that would be authenticated again with the same role.
 
-    Not those whose token was revoked or has expired, whose session has ended, who were disabled, or whose role is
-    another by now.
+    Left out: a token that is revoked or expired, a session that has ended, a user who is disabled or has another role.
     """
     tokens = {one.token_id for one in principals if one.token_id is not None}
     sessions = {one.session_id for one in principals if one.session_id is not None}

@@ -1,9 +1,10 @@
-"""Logging in with a browser: a session is 256 random bits in a cookie, of which the database holds the digest.
+"""Log in with a browser. A session is 256 random bits in a cookie; the database holds the digest only.
 
-It ends a week after it was last used, a month after it began, at the log-out, and when its user's password changes or
-the user is disabled. One that was begun with a token can do no more than that token, and ends with it.
+It ends a week after its last use, a month after its start, at log-out, and when the user's password changes or the
+user is disabled. A session that was started with a token has no more rights than the token and ends with it.
 """
 
+import dataclasses
 import datetime
 import hashlib
 import hmac
@@ -19,32 +20,30 @@ from services.store.accounts import lock_user, user_called
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import UserSession
 from services.users import passwords
-from services.users import principal as accounts
+from services.users import principal as principals
 from services.users.principal import Principal, Role
 
 __all__ = [
-    "LONGEST",
-    "UNKNOWN",
-    "UNUSED",
-    "Begun",
+    "MAX_AGE",
+    "UNKNOWN_BROWSER",
     "Browser",
     "authenticate",
     "log_in",
     "log_in_with_token",
     "log_out",
-    "note_refusal",
+    "record_refusal",
 ]
 
-UNUSED = datetime.timedelta(days=7)
-LONGEST = datetime.timedelta(days=30)
+MAX_AGE = datetime.timedelta(days=30)
+_MAX_IDLE = datetime.timedelta(days=7)
 _WRONG = "the name or the password is wrong, or the account is disabled"
 _TOUCH_EVERY = datetime.timedelta(minutes=1)
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A session that has begun. The secret is for the cookie, and kept nowhere."""
+class NewSession:
+    """A new session. The secret goes into the cookie and is stored nowhere."""
 
     secret: str
     principal: Principal
@@ -52,114 +51,112 @@ class Begun:
 
 @dataclass(frozen=True)
 class Browser:
-    """What somebody logs in with, as it says itself, and from where."""
+    """The client of a log-in: its address, and the user agent that it claims to be."""
 
     address: str = ""
     user_agent: str = ""
 
 
-UNKNOWN = Browser()
+UNKNOWN_BROWSER = Browser()
 
 
-def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN) -> Begun:
-    """Raises Unauthenticated, which does not say whether it was the name or the password."""
+def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN_BROWSER) -> NewSession:
+    """Raises Unauthenticated, which does not tell whether the name or the password is wrong."""
     with store.reading() as session:
         user = user_called(session, name)
-    # Checked before anything else is looked at: how long it takes says nothing about the user.
+    # Hash the password first: the time must not reveal whether the user exists or is disabled.
     is_right = passwords.matches(None if user is None else user.password, password)
     if user is None or not is_right or user.disabled_at is not None:
-        # A name that nobody has is not kept: people type their password there.
-        note_refusal(store, "an unknown user" if user is None else f"user {user.name}", "password", browser)
+        # Do not log an unknown name: people type their password into the wrong field.
+        record_refusal(store, "an unknown user" if user is None else f"user {user.name}", "password", browser)
         raise Unauthenticated(_WRONG)
     role = Role(user.role)
-    return _begin(store, Principal(user.id, user.name, role, accounts.allowed(role)), browser, user.password)
+    caller = Principal(user.id, user.name, role, principals.scopes_of_role(role))
+    return _start(store, caller, browser, user.password)
 
 
-def log_in_with_token(store: Store, token: str, browser: Browser = UNKNOWN) -> Begun:
-    """For whoever has a token and no password, as the first admin. Raises Unauthenticated."""
+def log_in_with_token(store: Store, token: str, browser: Browser = UNKNOWN_BROWSER) -> NewSession:
+    """For users without a password, such as the first admin. Raises Unauthenticated."""
     try:
-        return _begin(store, accounts.authenticate(store, token), browser)
+        return _start(store, principals.authenticate(store, token), browser)
     except Unauthenticated:
-        note_refusal(store, "an unknown user", "token", browser)
+        record_refusal(store, "an unknown user", "token", browser)
         raise
 
 
-def note_refusal(store: Store, target: str, given: str, browser: Browser) -> None:
-    """Write a wrong password or token into the audit and the log, never what was typed."""
+def record_refusal(store: Store, target: str, given: str, browser: Browser) -> None:
+    """Write a refused log-in to the audit and the log, without the password or token that was sent."""
     _log.warning("wrong %s for %s, from %s", given, target, browser.address or "an unknown address")
     try:
         with store.transaction() as session:
             audit.add_few(session, "login.refused", target, utc_now(), given=given, address=browser.address[:64])
-    except StoreUnavailable as error:  # it is refused all the same
+    except StoreUnavailable as error:  # refuse the log-in anyway
         _log.warning("a refused log-in is missing in the audit: %s", error)
 
 
-def _begin(store: Store, principal: Principal, browser: Browser, password: str | None = None) -> Begun:
-    """`password`: as it was kept when it was checked. One that was changed since begins nothing."""
+def _start(store: Store, principal: Principal, browser: Browser, password_hash: str | None = None) -> NewSession:
+    """`password_hash`: the one that was checked. Raises Unauthenticated if the password has changed since."""
     now, secret = utc_now(), secrets.token_urlsafe(32)
     with store.transaction() as session:
         user = lock_user(session, principal.name)
-        if user is None or user.disabled_at is not None or (password is not None and user.password != password):
+        if (
+            user is None
+            or user.disabled_at is not None
+            or (password_hash is not None and user.password != password_hash)
+        ):
             raise Unauthenticated(_WRONG)
         rows.forget_expired(session, principal.user_id, now)
         row = UserSession(
             user_id=principal.user_id,
             token_id=principal.token_id,
-            digest=accounts.digest_of(secret),
+            digest=principals.digest_of(secret),
             user_agent="".join(letter for letter in browser.user_agent if letter.isprintable())[:256],
             created_at=now,
             last_used_at=now,
-            expires_at=now + UNUSED,
+            expires_at=now + _MAX_IDLE,
         )
         rows.add(session, row)
         audit.add(session, principal.user_id, "session.begin", f"user {principal.name}", now, address=browser.address)
-    return Begun(secret, _principal(row, principal, secret))
+    return NewSession(secret, _principal(row, principal, secret))
 
 
 def authenticate(store: Store, secret: str, now: datetime.datetime | None = None) -> Principal:
-    """Whose session this is. Raises Unauthenticated."""
+    """The user of this session. Raises Unauthenticated."""
     now = now or utc_now()
     refused = Unauthenticated("you are no longer logged in: log in again")
     if not secret.isascii() or not 0 < len(secret) <= 128:
         raise refused
-    digest = accounts.digest_of(secret)
+    digest = principals.digest_of(secret)
     with store.reading() as session:
         found = rows.find(session, digest)
     if found is None or not hmac.compare_digest(found.session.digest, digest):
         raise refused
     row, user, token = found.session, found.user, found.token
-    if row.expires_at <= now or user.disabled_at is not None or (token and not accounts.is_valid(token, now)):
+    if row.expires_at <= now or user.disabled_at is not None or (token and not principals.is_valid(token, now)):
         raise refused
     if row.last_used_at <= now - _TOUCH_EVERY:
         _touch(store, row, now)
     role = Role(user.role)
-    scopes = accounts.allowed(role) & (accounts.including(token.scopes) if token else accounts.allowed(role))
-    ends = token.expires_at if token else None
-    return _principal(row, Principal(user.id, user.name, role, scopes, row.token_id, ends), secret)
+    scopes = principals.scopes_of_role(role)
+    if token:
+        scopes &= principals.expand_scopes(token.scopes)
+    expires_at = token.expires_at if token else None
+    return _principal(row, Principal(user.id, user.name, role, scopes, row.token_id, expires_at), secret)
 
 
 def _principal(row: UserSession, principal: Principal, secret: str) -> Principal:
     csrf = hmac.new(secret.encode(), b"downshift csrf", hashlib.sha256).hexdigest()
-    return Principal(
-        principal.user_id,
-        principal.name,
-        principal.role,
-        principal.scopes,
-        principal.token_id,
-        principal.expires_at,
-        session_id=row.id,
-        csrf=csrf,
-    )
+    return dataclasses.replace(principal, session_id=row.id, csrf=csrf)
 
 
 def _touch(store: Store, row: UserSession, now: datetime.datetime) -> None:
-    """The week begins anew, to the minute, and later: who reads does not wait for those who write."""
-    session_id, until = row.id, min(now + UNUSED, row.created_at + LONGEST)
+    """Extend the session, to the minute. Written later, so that a read request does not wait for the write lock."""
+    session_id, until = row.id, min(now + _MAX_IDLE, row.created_at + MAX_AGE)
     store.later.put(("session", session_id), lambda session: rows.touch(session, session_id, now, until))
 
 
 def log_out(store: Store, principal: Principal) -> None:
-    """The session ends. Without one nothing happens."""
+    """End the caller's session, if there is one."""
     if principal.session_id is not None:
         with store.transaction() as session:
             rows.end(session, principal.session_id)

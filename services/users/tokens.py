@@ -1,4 +1,4 @@
-"""Tokens made, listed and revoked by those who hold one."""
+"""Create, list and revoke API tokens."""
 
 import dataclasses
 import datetime
@@ -11,17 +11,17 @@ from sqlalchemy.orm import Session
 from services import idempotency
 from services.clock import stamp, utc_now
 from services.errors import Fault, Forbidden, Invalid, NotFound, TooMany
-from services.idempotency import Done, Key
+from services.idempotency import RequestKey, Result
 from services.store import accounts, audit
 from services.store.device_use import lock_user
 from services.store.engine import Store
 from services.store.models import Token
-from services.users.principal import Principal, Scope, including, listed, new_token
+from services.users.principal import Principal, Scope, expand_scopes, join_scopes, new_token
 
-__all__ = ["create", "every", "revoke", "show"]
+__all__ = ["create", "list_tokens", "revoke", "show"]
 
-_MOST = 100  # a user, and valid
-_SHOWN = datetime.timedelta(days=30)  # after its end
+_MOST = 100  # valid tokens per user
+_SHOWN = datetime.timedelta(days=30)  # after a token ended
 
 
 def create(
@@ -32,18 +32,22 @@ def create(
     expires_in: datetime.timedelta | None = None,
     user: str | None = None,
     idempotency_key: str | None = None,
-) -> Done:
-    """A token for oneself, or for another user where an admin asks. It can never do more, nor longer, than the token
-    it was made with. Raises Forbidden, Invalid, TooMany, Conflict("key_reused")."""
+) -> Result:
+    """Create a token for the caller, or for another user if the caller is an admin.
+
+    It cannot have more rights than the token it is created with, nor outlive it. Raises Forbidden, Invalid, TooMany,
+    Conflict("key_reused").
+    """
     principal.require(Scope.SUBMIT)
-    wanted = _Wanted(name, tuple(scope for scope in Scope if scope in scopes), expires_in, user or principal.name)
+    ordered = tuple(scope for scope in Scope if scope in scopes)
+    wanted = _TokenRequest(name, ordered, expires_in, user or principal.name)
     _check(principal, wanted)
-    key = Key.of(principal.user_id, idempotency_key, "token", dataclasses.asdict(wanted))
-    return idempotency.do(store, key, lambda session: _create(session, principal, wanted))
+    key = RequestKey.of(principal.user_id, idempotency_key, "token", dataclasses.asdict(wanted))
+    return idempotency.do_once(store, key, lambda session: _create(session, principal, wanted))
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _TokenRequest:
     name: str
     scopes: tuple[Scope, ...]
     expires_in: datetime.timedelta | None
@@ -53,7 +57,7 @@ class _Wanted:
         return None if self.expires_in is None else now + self.expires_in
 
 
-def _create(session: Session, principal: Principal, wanted: _Wanted) -> Done:
+def _create(session: Session, principal: Principal, wanted: _TokenRequest) -> Result:
     now = utc_now()
     owner = accounts.user_called(session, wanted.user)
     if owner is None:
@@ -63,17 +67,17 @@ def _create(session: Session, principal: Principal, wanted: _Wanted) -> Done:
         raise TooMany(f"{owner.name} already has {_MOST} of {_MOST} valid tokens: revoke one first")
     token, secret = new_token(session, owner, wanted.name, wanted.scopes, wanted.expires_at(now), now)
     audit.add(session, principal.user_id, "token.create", f"token {token.id}", now, name=wanted.name, user=owner.name)
-    return Done(token_view(token, owner.name), f"/v1/tokens/{token.id}", secret)
+    return Result(token_view(token, owner.name), f"/v1/tokens/{token.id}", secret)
 
 
-def _check(principal: Principal, wanted: _Wanted) -> None:
+def _check(principal: Principal, wanted: _TokenRequest) -> None:
     if wanted.user != principal.name and not principal.is_admin:
         raise Forbidden("only admins can create tokens for other users")
     faults = []
     if not wanted.scopes:
         faults.append(Fault("scopes", f"name at least one of {', '.join(Scope)}"))
-    if not including(wanted.scopes) <= principal.scopes:
-        faults.append(Fault("scopes", f"cannot exceed those of your own token: {listed(principal.scopes)}"))
+    if not expand_scopes(wanted.scopes) <= principal.scopes:
+        faults.append(Fault("scopes", f"cannot exceed those of your own token: {join_scopes(principal.scopes)}"))
     own, ends = principal.expires_at, wanted.expires_at(utc_now())
     if own is not None and (ends is None or ends > own):
         faults.append(Fault("expires_in_days", f"your own token ends at {stamp(own)}; this one cannot outlive it"))
@@ -81,8 +85,8 @@ def _check(principal: Principal, wanted: _Wanted) -> None:
         raise Invalid(faults)
 
 
-def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
-    """One's own tokens; everybody's for an admin. Newest first; what ended long ago is in the audit alone."""
+def list_tokens(store: Store, principal: Principal) -> list[dict[str, Any]]:
+    """The caller's tokens, or all users' for an admin; newest first, without those that ended over 30 days ago."""
     principal.require(Scope.READ)
     with store.reading() as session:
         found = accounts.tokens(session, None if principal.is_admin else principal.user_id, utc_now() - _SHOWN)
@@ -90,7 +94,7 @@ def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
 
 
 def show(store: Store, principal: Principal, token_id: int) -> dict[str, Any]:
-    """Raises NotFound, also for one that is somebody else's."""
+    """Raises NotFound, also for another user's token."""
     principal.require(Scope.READ)
     with store.reading() as session:
         token = _own(session, principal, token_id)
@@ -105,7 +109,7 @@ def _own(session: Session, principal: Principal, token_id: int) -> Token:
 
 
 def revoke(store: Store, principal: Principal, token_id: int) -> None:
-    """From now on it is not valid. Twice is as once. Raises NotFound, also for one that is somebody else's."""
+    """Make a token invalid; revoking it again changes nothing. Raises NotFound, also for another user's token."""
     principal.require(Scope.SUBMIT)
     now = utc_now()
     with store.transaction() as session:

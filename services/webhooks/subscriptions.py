@@ -12,7 +12,7 @@ from services.clock import stamp, utc_now
 from services.domain.webhooks.public_addresses import is_public
 from services.domain.webhooks.signing import new_secret
 from services.errors import Conflict, Fault, Invalid, NotFound, TooMany
-from services.idempotency import Done, Key
+from services.idempotency import RequestKey, Result
 from services.settings import Settings
 from services.store import audit, webhooks
 from services.store.device_use import lock_user
@@ -46,15 +46,15 @@ def create(
     url: str,
     kinds: Sequence[str],
     idempotency_key: str | None = None,
-) -> Done:
+) -> Result:
     """The webhook, and the secret that signs what is sent to it: shown this once. Raises Invalid, TooMany."""
     principal.require(Scope.SUBMIT)
     _check_url(settings, url)
-    key = Key.of(principal.user_id, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
-    return idempotency.do(store, key, lambda session: _create(session, principal, url, kinds))
+    key = RequestKey.of(principal.user_id, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
+    return idempotency.do_once(store, key, lambda session: _create(session, principal, url, kinds))
 
 
-def _create(session: Session, principal: Principal, url: str, kinds: Sequence[str]) -> Done:
+def _create(session: Session, principal: Principal, url: str, kinds: Sequence[str]) -> Result:
     now, secret = utc_now(), new_secret()
     lock_user(session, principal.user_id)
     if webhooks.count(session, principal.user_id) >= _MOST:
@@ -64,7 +64,7 @@ def _create(session: Session, principal: Principal, url: str, kinds: Sequence[st
         Webhook(user_id=principal.user_id, url=url, kinds=sorted(set(kinds)), secret=secret, created_at=now),
     )
     audit.add(session, principal.user_id, "webhook.create", f"webhook {webhook.id}", now, host=_host(url))
-    return Done(_view(webhook), f"/v1/webhooks/{webhook.id}", secret)
+    return Result(_view(webhook), f"/v1/webhooks/{webhook.id}", secret)
 
 
 def update(
@@ -109,21 +109,21 @@ def remove(store: Store, principal: Principal, webhook_id: int, version: int | N
         audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
 
 
-def test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Done:
+def test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Result:
     """Have a message sent that says nothing."""
     principal.require(Scope.SUBMIT)
-    key = Key.of(principal.user_id, idempotency_key, "webhook test", {"webhook": webhook_id})
-    return idempotency.do(store, key, lambda session: _test(session, principal, webhook_id))
+    key = RequestKey.of(principal.user_id, idempotency_key, "webhook test", {"webhook": webhook_id})
+    return idempotency.do_once(store, key, lambda session: _test(session, principal, webhook_id))
 
 
-def _test(session: Session, principal: Principal, webhook_id: int) -> Done:
+def _test(session: Session, principal: Principal, webhook_id: int) -> Result:
     webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
     if webhook.disabled_at is not None:
         raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
     now, data = utc_now(), {"message": f"a test, asked for by {principal.name}"}
     delivery = outbox.write_message(session, webhook, Kind.TEST, now, data)
     audit.add(session, principal.user_id, "webhook.test", f"webhook {webhook_id}", now)
-    return Done(_delivery_view(delivery), f"/v1/webhooks/{webhook_id}/deliveries")
+    return Result(_delivery_view(delivery), f"/v1/webhooks/{webhook_id}/deliveries")
 
 
 def list_deliveries(store: Store, principal: Principal, webhook_id: int, limit: int) -> list[dict[str, Any]]:

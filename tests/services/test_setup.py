@@ -62,7 +62,7 @@ def test_a_database_that_is_locked_is_waited_for_and_that_is_said(
     home: Path, drawn: list[Path], monkeypatch: pytest.MonkeyPatch, journal: str, lock: str
 ) -> None:
     monkeypatch.setattr("services.store.engine._BUSY_MS", 50)
-    monkeypatch.setattr(setup, "_LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(setup, "_RETRY_S", 0.01)
     setup.make_home(home)
     holder = sqlite3.connect(home / "downshift.db", isolation_level=None)
     holder.execute(f"PRAGMA journal_mode={journal}")

@@ -39,7 +39,7 @@ def test_who_reads_does_not_wait_where_the_database_is_locked(store: Store, sett
     assert secret is not None
     with store.transaction() as session:
         user = session.query(User).one()
-        user.password = passwords.keep(PASSWORD, "admin")
+        user.password = passwords.hash_password(PASSWORD, "admin")
         assert user.role == Role.ADMIN
     begun = sessions.log_in(store, "admin", PASSWORD)
     long_ago = utc_now() - datetime.timedelta(hours=1)

@@ -14,7 +14,7 @@ from services import service_stats
 from services.clock import utc_now
 from services.devices import reports
 from services.domain.jobs.states import State
-from services.service_stats import Ended
+from services.service_stats import EndedCounts
 from services.store import service_stats as counts
 from services.store.models import Attempt, Job, Measurement
 from tests.support.api_service import Service, expect_problem
@@ -113,7 +113,7 @@ def test_the_service_in_numbers(busy: Service) -> None:
 
 def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on_each: Service) -> None:
     """Late commits and slow clocks count too: the last hour is always counted again."""
-    service, ended = service_on_each, Ended()
+    service, ended = service_on_each, EndedCounts()
     old, _ = service.job(state=State.FAILED, attempts=1), service.job(state=State.SUCCEEDED, attempts=1)
     with service.store.transaction() as session:
         session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = ago(7200)
@@ -134,7 +134,7 @@ def test_what_has_ended_is_counted_once_and_what_ends_is_seen_at_once(service_on
 
 
 def test_a_count_that_fails_half_way_counts_nothing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended, old = Ended(), service.job(state=State.FAILED, attempts=1)
+    ended, old = EndedCounts(), service.job(state=State.FAILED, attempts=1)
     with service.store.transaction() as session:
         session.get_one(Job, old).finished_at = session.get_one(Attempt, (old, 1)).ended_at = ago(7200)
     with monkeypatch.context() as patch:
@@ -152,7 +152,7 @@ def test_what_ended_lately_is_counted_without_reading_the_rest(service: Service)
             asked.append((statement, parameters))
 
     event.listen(service.store.engine, "before_cursor_execute", note)
-    service_stats.read(service.store, Ended())
+    service_stats.read(service.store, EndedCounts())
     event.remove(service.store.engine, "before_cursor_execute", note)
     with service.store.engine.connect() as connection:
         plans = [str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}", given).all()) for said, given in asked]

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from services.clock import utc_now
 from services.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
-from services.idempotency import Done
+from services.idempotency import Result
 from services.settings import Settings
 from services.store.engine import Store
 from services.store.models import AuditEntry, IdempotencyKey, Token, User
@@ -36,7 +36,7 @@ def member(store: Store, admin: Principal) -> Principal:
     return principal.authenticate(store, secret_of(tokens.create(store, admin, "t", [Scope.SUBMIT], user="anna")))
 
 
-def secret_of(created: Done) -> str:
+def secret_of(created: Result) -> str:
     assert created.secret is not None
     return created.secret
 
@@ -161,7 +161,7 @@ def test_a_token_cannot_be_stronger_than_its_maker_s(store: Store, member: Princ
 
 
 def test_the_same_key_at_the_same_moment_makes_one_token(store: Store, member: Principal) -> None:
-    made: list[Done] = []
+    made: list[Result] = []
 
     def create() -> None:
         made.append(tokens.create(store, member, "ci", [Scope.READ], idempotency_key="k"))

@@ -29,7 +29,7 @@ def admin(desk: Desk) -> Principal:
 
 
 def test_a_password_is_kept_with_its_own_salt_and_never_itself() -> None:
-    one, other = passwords.keep(PASSWORD, "anna"), passwords.keep(PASSWORD, "anna")
+    one, other = passwords.hash_password(PASSWORD, "anna"), passwords.hash_password(PASSWORD, "anna")
     assert one != other
     assert PASSWORD not in one
     assert one.split("$")[:4] == ["scrypt", "16384", "8", "5"]
@@ -40,7 +40,7 @@ def test_a_password_is_kept_with_its_own_salt_and_never_itself() -> None:
 
 def test_one_that_was_kept_with_other_parameters_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "_N", 16)
-    old = passwords.keep("résumé of a horse", "anna")
+    old = passwords.hash_password("résumé of a horse", "anna")
     monkeypatch.undo()
     assert passwords.matches(old, "résumé of a horse")
     assert passwords.matches(old, "re\u0301sume\u0301 of a horse")  # as another keyboard sends it
@@ -50,14 +50,14 @@ def test_passwords_that_are_made_differ_and_are_good_enough() -> None:
     made = {passwords.generate() for _ in range(50)}
     assert len(made) == 50
     for password in made:
-        passwords.keep(password, "anna")
+        passwords.hash_password(password, "anna")
         break
 
 
 @pytest.mark.parametrize("password", ["", "short", "aaaaaaaaaaaaaa", "x" * 300, "ANNA.OF.TEAM"])
 def test_one_that_is_too_easy_is_refused(password: str) -> None:
     with pytest.raises(Invalid):
-        passwords.keep(password, "anna.of.team")
+        passwords.hash_password(password, "anna.of.team")
 
 
 def test_a_password_that_was_changed_while_it_was_checked_begins_no_session(

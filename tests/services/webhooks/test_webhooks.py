@@ -378,7 +378,7 @@ def test_nothing_is_sent_for_one_whose_account_is_disabled(open_desk: Desk, rece
 def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
     number, _ = hook(desk, "https://hooks.example/")
     other = desk.user("other")
-    assert subscriptions.every(desk.store, other) == []
+    assert subscriptions.list_webhooks(desk.store, other) == []
     for act in (subscriptions.show, subscriptions.test, subscriptions.remove):
         with pytest.raises(NotFound):
             act(desk.store, other, number)
@@ -386,7 +386,7 @@ def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
         subscriptions.update(desk.store, desk.settings, other, number, {"disabled": True}, None)
     assert subscriptions.show(desk.store, desk.admin, number)["id"] == number
     subscriptions.remove(desk.store, desk.owner, number)
-    assert subscriptions.every(desk.store, desk.owner) == []
+    assert subscriptions.list_webhooks(desk.store, desk.owner) == []
 
 
 def test_there_is_a_limit(desk: Desk) -> None:
