@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from services.bounded_process import Processes
 from services.errors import Busy, LimitReached
-from services.library.uploads import stopping
+from services.library.uploads import service_stopping
 
 __all__ = ["UploadQueue"]
 
@@ -40,7 +40,7 @@ class UploadQueue:
             try:
                 future = self._threads.submit(work)
             except RuntimeError:  # closed
-                raise stopping() from None
+                raise service_stopping() from None
             self._pending[user_id] += 1
         future.add_done_callback(lambda _: self._release(user_id))  # also if its request was cancelled
         try:
@@ -48,7 +48,7 @@ class UploadQueue:
         except asyncio.CancelledError:
             if not self._is_closed:  # the request was cancelled, not the check
                 raise
-            raise stopping() from None
+            raise service_stopping() from None
 
     def close(self) -> None:
         """Stop the running checks and drop the waiting ones."""

@@ -18,7 +18,7 @@ from api.middleware.body_limit import ARCHIVES
 from api.schemas.base import Name
 from services.idempotency import Result
 from services.library import uploads
-from services.library.uploads import Desk, Upload
+from services.library.uploads import Upload, UploadContext
 from services.users.principal import Principal
 
 __all__ = ["UPLOAD", "NewName", "receive_upload"]
@@ -39,16 +39,16 @@ _CHUNK = 2**20  # bytes
 
 
 async def receive_upload(
-    request: Request, context: AppContext, caller: Principal, add: Callable[[Desk, Upload], Result]
+    request: Request, context: AppContext, caller: Principal, add: Callable[[UploadContext, Upload], Result]
 ) -> Result:
     """Store the body in a temporary file, then run `add` on it in the upload queue; the file is removed afterwards."""
     queue = context.upload_queue
     queue.require_capacity(caller.user_id)
-    desk = Desk(context.store, context.settings, queue.processes)
+    upload_context = UploadContext(context.store, context.settings, queue.processes)
     # On the thread pool: removing the unpacked files takes a while too.
-    async with contextmanager_in_threadpool(uploads.place_for(context.settings)) as path:
+    async with contextmanager_in_threadpool(uploads.temporary_archive(context.settings)) as path:
         upload = await _receive(request, context, path)
-        return await queue.run(caller.user_id, lambda: add(desk, upload))
+        return await queue.run(caller.user_id, lambda: add(upload_context, upload))
 
 
 async def _receive(request: Request, context: AppContext, path: pathlib.Path) -> Upload:

@@ -99,4 +99,4 @@ def store_result(session: Session, key: RequestKey | None, result: Result, statu
         body=result.body,
         created_at=now,
     )
-    idempotency.keep(session, entry)
+    idempotency.add(session, entry)

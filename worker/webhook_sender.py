@@ -21,7 +21,7 @@ from services.domain.webhooks.public_addresses import is_public
 from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
 from services.webhooks import delivery
-from services.webhooks.delivery import Answer, Parcel
+from services.webhooks.delivery import DueMessage, SendResult
 
 __all__ = ["deliver_regularly"]
 
@@ -72,7 +72,7 @@ class SendPool:
         with self._lock:
             free = _THREADS - self._sending.total()
             left = {user_id: _THREADS_PER_USER - count for user_id, count in self._sending.items()}
-        parcels = delivery.take_due(self._store, free, _THREADS_PER_USER, left) if free else []
+        parcels = delivery.claim_due(self._store, free, _THREADS_PER_USER, left) if free else []
         for parcel in parcels:
             with self._lock:
                 self._sending[parcel.user_id] += 1
@@ -83,11 +83,11 @@ class SendPool:
         """Until a thread becomes free, or `seconds` have passed."""
         self._is_freed.wait(seconds)
 
-    def _deliver(self, parcel: Parcel) -> None:
+    def _deliver(self, parcel: DueMessage) -> None:
         try:
             answer = send(parcel, self._settings.webhook_private)
-            delivery.note(self._store, parcel, answer)
-            if not answer.is_good:
+            delivery.record_result(self._store, parcel, answer)
+            if not answer.is_success:
                 _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
         except StoreUnavailable as error:
             _log.warning(
@@ -103,20 +103,20 @@ class SendPool:
             self._is_freed.set()
 
 
-def send(parcel: Parcel, allow_private: bool) -> Answer:
-    """Send one message. A failing receiver is an Answer with an error, not an exception."""
+def send(parcel: DueMessage, allow_private: bool) -> SendResult:
+    """Send one message. A failing receiver is a SendResult with an error, not an exception."""
     sender = Sender(parcel.url, allow_private)
     # The socket's own timeout is not enough: it starts again with every byte.
     timer = threading.Timer(_TIMEOUT_S, sender.abort)
     timer.start()
     try:
-        return Answer(sender.post(parcel))
+        return SendResult(sender.post(parcel))
     except _PrivateAddress as error:
-        return Answer(None, str(error))
+        return SendResult(None, str(error))
     except (OSError, http.client.HTTPException, ValueError) as error:
         if sender.is_aborted:
-            return Answer(None, f"no answer within {_TIMEOUT_S:.0f} s")
-        return Answer(None, f"it could not be reached: {error or type(error).__name__}")
+            return SendResult(None, f"no answer within {_TIMEOUT_S:.0f} s")
+        return SendResult(None, f"it could not be reached: {error or type(error).__name__}")
     finally:
         timer.cancel()
         sender.close()
@@ -132,7 +132,7 @@ class Sender:
         self._socket: socket.socket | None = None
         self.is_aborted = False
 
-    def post(self, parcel: Parcel) -> int:
+    def post(self, parcel: DueMessage) -> int:
         """Send the message; returns the status of the answer."""
         host = self._parts.hostname or ""
         is_tls = self._parts.scheme == "https"

@@ -7,10 +7,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from api.schemas.patterns import EXPLAINED
+from services.domain.sizes import counted
 from services.domain.suggestions import close_names, shortened
 from services.errors import Fault
 
-__all__ = ["counted", "faults_of"]
+__all__ = ["faults_of"]
 
 _MAX_FAULTS = 20
 _PARTS = ("body", "query", "path", "header", "cookie")
@@ -101,10 +102,6 @@ def _paths(annotation: Any) -> Iterator[str]:
 
 def _listed(context: Mapping[str, Any]) -> str:
     return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _always(sentence: str) -> Callable[[Mapping[str, Any]], str]:

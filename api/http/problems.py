@@ -18,8 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from api.dashboard import pages
-from api.http.field_errors import counted, faults_of
+from api.http.field_errors import faults_of
 from services.domain.jobs.states import WrongState
+from services.domain.sizes import counted
 from services.errors import Busy, DownshiftError, Fault, Invalid, TooFast, Unauthenticated
 from services.jobs.check_request import steps_per_epoch
 from services.readiness import DATABASE_UNREACHABLE

@@ -11,7 +11,7 @@ from api.schemas.checkpoints import Checkpoint, Checkpoints
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Result
 from services.library import listing, uploads
-from services.library.uploads import Desk, Upload
+from services.library.uploads import Upload, UploadContext
 
 router = APIRouter(tags=["checkpoints"])
 
@@ -37,11 +37,11 @@ async def add_checkpoint(
     it. Archives of the Object Detection API's model zoo can be sent as they are.
     """
 
-    def add(desk: Desk, upload: Upload) -> Result:
-        return uploads.add_checkpoint(desk, caller, name, upload, idempotency_key)
+    def add(upload_context: UploadContext, upload: Upload) -> Result:
+        return uploads.add_checkpoint(upload_context, caller, name, upload, idempotency_key)
 
-    done = await receive_upload(request, context, caller, add)
-    return created(done, response)
+    result = await receive_upload(request, context, caller, add)
+    return created(result, response)
 
 
 @router.get("/checkpoints/{name}", response_model=Checkpoint, responses=documented(404))

@@ -11,7 +11,7 @@ from api.schemas.datasets import Dataset, Datasets
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Result
 from services.library import listing, uploads
-from services.library.uploads import Desk, Upload
+from services.library.uploads import Upload, UploadContext
 
 router = APIRouter(tags=["datasets"])
 
@@ -40,11 +40,11 @@ async def add_dataset(
     the training images. Every record is checked before the dataset is added.
     """
 
-    def add(desk: Desk, upload: Upload) -> Result:
-        return uploads.add_dataset(desk, caller, name, upload, validation_share, idempotency_key)
+    def add(upload_context: UploadContext, upload: Upload) -> Result:
+        return uploads.add_dataset(upload_context, caller, name, upload, validation_share, idempotency_key)
 
-    done = await receive_upload(request, context, caller, add)
-    return created(done, response)
+    result = await receive_upload(request, context, caller, add)
+    return created(result, response)
 
 
 @router.get("/datasets/{name}", response_model=Dataset, responses=documented(404))

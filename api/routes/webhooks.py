@@ -69,7 +69,7 @@ def test_webhook(
     webhook_id: WebhookId, response: Response, context: Context, caller: Caller, idempotency_key: IdempotencyKey = None
 ) -> Any:
     """Send a test message. Its result is in the deliveries."""
-    return created(subscriptions.test(context.store, caller, webhook_id, idempotency_key), response)
+    return created(subscriptions.send_test(context.store, caller, webhook_id, idempotency_key), response)
 
 
 @router.get("/webhooks/{webhook_id}/deliveries", response_model=Deliveries, responses=documented(404))

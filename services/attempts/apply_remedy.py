@@ -95,7 +95,7 @@ def apply(
     remedy = chosen.remedy
     job.adjustments = remedy.adjustments.to_dict()
     if remedy.next in _GOES_ON:
-        adopt.note_remedy(job, remedy.said, remedy.changes)
+        adopt.record_remedy(job, remedy.said, remedy.changes)
     if remedy.next in _GOES_ON or chosen.decision is not None:
         job.step = chosen.saved_step  # later steps are trained again
     if chosen.waiting is not None:

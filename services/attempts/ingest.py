@@ -18,6 +18,7 @@ from typing import Any
 from services.attempts import probe_result
 from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, LONGEST_METRIC_NAME, EventKind, bounded_metrics
+from services.domain.sizes import counted
 from services.safe_files import open_regular
 from services.sanitize import count, number, storable, text
 from services.store import attempts, events, jobs, leases, training_series
@@ -118,8 +119,7 @@ def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
     """A warning about the lines that were passed over, if there are any."""
     problems = [line.problem for line in lines if line.problem]
     if problems:
-        what = "1 line" if len(problems) == 1 else f"{len(problems)} lines"
-        message = f"ignored {what} of {EVENTS_FILE}: {text(problems[0])[:_LONGEST_PROBLEM]}"
+        message = f"ignored {counted(len(problems), 'line')} of {EVENTS_FILE}: {text(problems[0])[:_LONGEST_PROBLEM]}"
         _log.warning("%s", message)
         yield _Event(EventKind.WARNING, utc_now(), {"message": message})
 

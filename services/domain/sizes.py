@@ -1,8 +1,13 @@
-"""Bytes as text. Sentences, tables and the dashboard write sizes in this one way."""
+"""Sizes and counts as text. Sentences, tables and the dashboard write them in this one way."""
 
-__all__ = ["in_mb"]
+__all__ = ["counted", "in_mb"]
 
 _KB, _MB = 2**10, 2**20
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 step", "2,000 steps"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def in_mb(count: int) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from services.datasets import library
 from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
-from services.domain.checkpoints import fit, index
+from services.domain.checkpoints import fit
+from services.domain.checkpoints.index import UnreadableIndex, read_shapes
 from services.domain.pipeline_config import Config, ConfigError
 from services.domain.pipeline_config.problems import clipped
 from services.domain.plan.plan import Plan, PlanError
@@ -18,7 +19,7 @@ from services.domain.plan.policy import Policy, PolicyError
 from services.domain.suggestions import close_names, shortened
 from services.domain.tfrecord import DatasetError
 from services.errors import Fault, Invalid
-from services.library.checkpoint_files import checkpoint_names, checkpoint_path
+from services.library.checkpoint_files import checkpoint_names, checkpoint_path, index_file
 from services.planning import attempt_config
 from services.settings import Settings
 
@@ -90,8 +91,8 @@ def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked:
     if path is None:
         return
     try:
-        why = fit.misfit(index.read_shapes(path.with_name(f"{path.name}.index")), model)
-    except (index.UnreadableIndex, OSError) as error:
+        why = fit.misfit(read_shapes(index_file(path)), model)
+    except (UnreadableIndex, OSError) as error:
         why = f"its index cannot be read ({error})"
     if why:
         remedy = f"choose a checkpoint of {fit.network_name(model)}, or none"

@@ -8,6 +8,7 @@ from services.datasets import library
 from services.domain import pipeline_config
 from services.domain.pipeline_config import Config, Decisions, Explanation, Group
 from services.domain.plan.plan import Plan
+from services.domain.sizes import counted
 from services.jobs.check_request import ANY_HOST_MEMORY_MB, Prepared
 from services.planning import attempt_config
 from services.settings import Settings
@@ -67,7 +68,7 @@ def told(summary: str, changes: Changes) -> str:
     count = sum(change["group"] != Group.UNUSED for change in changes)
     if not count:
         return summary
-    fields = "1 field" if count == 1 else f"{count} fields"
+    fields = counted(count, "field")
     return f"{summary} {fields} of your pipeline.config changed: config_changes lists each with its reason."
 
 

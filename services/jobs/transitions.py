@@ -62,7 +62,7 @@ def move(
     events.add(
         session, job.id, "state", now, attempt, state=job.state, reason=words, waiting_for=job.waiting_for, **data
     )
-    outbox.tell_end(session, job, now, **(end or {}))
+    outbox.notify_owner_of_end(session, job, now, **(end or {}))
 
 
 def note_waiting(job: Job, waiting: Waiting | None, now: datetime.datetime) -> None:

@@ -1,4 +1,4 @@
-"""The models, datasets and checkpoints that jobs can name, as the API shows them."""
+"""List the models, datasets and checkpoints that jobs can use, as the API shows them."""
 
 import functools
 import json
@@ -11,17 +11,17 @@ from services.datasets import library
 from services.datasets.dataset import MANIFEST_FILE, Dataset
 from services.domain import catalogue
 from services.domain.checkpoints import fit
-from services.domain.checkpoints import index as checkpoint_index
+from services.domain.checkpoints.index import UnreadableIndex, read_shapes
 from services.domain.tfrecord import DatasetError
 from services.errors import NotFound
-from services.library.checkpoint_files import checkpoint_names, checkpoint_path
+from services.library.checkpoint_files import checkpoint_names, checkpoint_path, index_file
 from services.safe_files import open_below, walk_below
 from services.settings import Settings
 
 __all__ = ["list_checkpoints", "list_datasets", "list_models", "show_checkpoint", "show_dataset"]
 
-_MOST_FILES = 1000  # counted in one checkpoint
-_LARGEST_MANIFEST = 32 * 2**20  # 10,000 classes with the longest names
+_MOST_FILES = 1000  # per checkpoint
+_LARGEST_MANIFEST = 32 * 2**20  # bytes; enough for 10,000 classes with the longest names
 _UNUSABLE: dict[str, Any] = {
     "classes": [],
     "images": 0,
@@ -45,7 +45,7 @@ def show_dataset(settings: Settings, name: str) -> dict[str, Any]:
 
 
 def _dataset(root: Path, name: str) -> dict[str, Any]:
-    """A dataset that cannot be used is listed with its problem: it is there, and somebody has to mend it."""
+    """A broken dataset is listed too, with its problem, so that somebody can repair it."""
     try:
         found = Dataset.load(root / name)
         with open_below(root, f"{name}/{MANIFEST_FILE}") as file:
@@ -91,20 +91,21 @@ def _checkpoint(root: Path, name: str) -> dict[str, Any]:
 
 
 def _fitting(root: Path, name: str) -> Sequence[str]:
-    """The models that the checkpoint can start; none where its index cannot be read."""
+    """The models that can start from the checkpoint; none if its index cannot be read."""
     path = checkpoint_path(root, name)
     if path is None:
         return ()
-    index = path.with_name(f"{path.name}.index")
+    index = index_file(path)
     try:
         return _models_of(index, index.stat().st_mtime_ns)
-    except (checkpoint_index.UnreadableIndex, OSError):
+    except (UnreadableIndex, OSError):
         return ()
 
 
 @functools.lru_cache(maxsize=256)
 def _models_of(index: Path, _modified: int) -> tuple[str, ...]:
-    shapes = checkpoint_index.read_shapes(index)
+    """Cached, because reading an index takes milliseconds; `_modified` tells a replaced file from the old one."""
+    shapes = read_shapes(index)
     return tuple(model.name for model in catalogue.MODELS.values() if not fit.misfit(shapes, model))
 
 

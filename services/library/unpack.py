@@ -1,4 +1,4 @@
-"""Archives from other people, unpacked with care: what is in one is bounded before it is believed."""
+"""Unpack untrusted tar archives within limits that are checked before anything is read or written."""
 
 import tarfile
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Any
 
 from services.domain.sizes import in_mb
 
-__all__ = ["ArchiveError", "TooMuch", "unpack"]
+__all__ = ["ArchiveError", "TooLarge", "unpack"]
 
 _MOST_ENTRIES = 20_000
-# How long tarfile takes for one grows with the square of its length until Python 3.11.10 (CVE-2024-6232).
-_LONGEST_HEADER = 2**12
+# Until Python 3.11.10, tarfile takes time quadratic in a header's length (CVE-2024-6232).
+_LONGEST_HEADER = 2**12  # bytes
 _HEADERS = (
     tarfile.GNUTYPE_LONGNAME,
     tarfile.GNUTYPE_LONGLINK,
@@ -19,32 +19,32 @@ _HEADERS = (
     tarfile.XGLTYPE,
     tarfile.SOLARIS_XHDTYPE,
 )
-_LONGEST_NAME = 255  # bytes, on every file system there is
+_LONGEST_NAME = 255  # bytes; the limit of the usual file systems
 _CHUNK = 2**20
 _GZIP = b"\x1f\x8b"
 
 
 class ArchiveError(ValueError):
-    """An archive that is not taken; the message says why."""
+    """The archive is refused; the message says why."""
 
 
-class TooMuch(ArchiveError):
-    """It holds more than it may."""
+class TooLarge(ArchiveError):
+    """The unpacked files would exceed the limit."""
 
 
 def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[str], bool]) -> list[Path]:
-    """The wanted files of a tar, gzipped or not, side by side in `folder` under their last names. Raises ArchiveError.
+    """Unpack the wanted files of a tar, gzipped or not, into `folder` without subfolders. Raises ArchiveError.
 
-    Links, devices, absolute names and `..` are refused also where they are not wanted. `most_bytes` bounds what comes
-    out, wanted or not: a small archive may hold a great many zeros.
+    Links, devices, absolute names and `..` are refused even for unwanted files. `most_bytes` limits all unpacked bytes,
+    unwanted files included: a small archive may hold gigabytes of zeros.
     """
     found: list[Path] = []
     try:
         with _Tar.open(archive, _mode(archive)) as tar:
             for entry in tar:
                 _check(entry)
-                if entry.offset_data + entry.size > most_bytes:  # with all headers until there
-                    raise TooMuch(f"holds more than {in_mb(most_bytes)}")
+                if entry.offset_data + entry.size > most_bytes:  # counts all headers up to here
+                    raise TooLarge(f"holds more than {in_mb(most_bytes)}")
                 name = PurePosixPath(entry.name).name
                 if entry.isfile() and is_wanted(name):
                     found.append(_copy(tar, entry, folder / name))
@@ -58,13 +58,13 @@ def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[st
 
 
 def _mode(archive: Path) -> Any:
-    """Not `r|*`: what unpacks xz takes as much memory as the archive asks for."""
+    """Plain or gzip only. `r|*` would also take xz, which allocates as much memory as the archive demands."""
     with archive.open("rb") as file:
         return "r|gz" if file.read(len(_GZIP)) == _GZIP else "r|"
 
 
 class _Entry(tarfile.TarInfo):
-    """Refuses what tarfile would take in before anybody sees the entry, and which a few KB can hold a GB of."""
+    """Refuses headers that tarfile would expand before it returns the entry: a few KB could become a GB."""
 
     def _proc_member(self, tar: "_Tar") -> Any:
         tar.seen += 1
@@ -82,7 +82,7 @@ class _Entry(tarfile.TarInfo):
 
 class _Tar(tarfile.TarFile):
     tarinfo = _Entry
-    seen = 0  # entries, and headers that say more about one
+    seen = 0  # entries and extension headers
 
 
 def _check(entry: tarfile.TarInfo) -> None:
@@ -99,13 +99,13 @@ def _not_a_file(name: str) -> ArchiveError:
     return ArchiveError(f"{name!r}: is neither a file nor a folder; links are not followed")
 
 
-def _copy(tar: tarfile.TarFile, entry: tarfile.TarInfo, place: Path) -> Path:
+def _copy(tar: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> Path:
     source = tar.extractfile(entry)
     assert source is not None  # it is a file
     try:
-        with place.open("xb") as file:
+        with target.open("xb") as file:
             while chunk := source.read(_CHUNK):
                 file.write(chunk)
     except FileExistsError:
-        raise ArchiveError(f"{place.name}: the archive has two files of this name") from None
-    return place
+        raise ArchiveError(f"{target.name}: the archive has two files of this name") from None
+    return target

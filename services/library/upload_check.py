@@ -1,6 +1,6 @@
-"""Unpack and check an archive that somebody sent: `services.library.uploads` runs this as a bounded process.
+"""Unpack and check an uploaded archive. `services.library.uploads` runs this module in a bounded process.
 
-It writes below the folders of its request alone, and changes nothing that jobs can name.
+It writes only into the folders of its request, never into the datasets and checkpoints that jobs use.
 """
 
 import dataclasses
@@ -18,19 +18,19 @@ from services.domain.checkpoints import index
 from services.domain.checkpoints.index import UnreadableIndex
 from services.domain.tfrecord import DatasetError
 from services.library import unpack
-from services.library.unpack import ArchiveError, TooMuch
+from services.library.unpack import ArchiveError, TooLarge
 
-__all__ = ["Outcome", "Request", "check"]
+__all__ = ["CheckRequest", "CheckResult", "check"]
 
 _CHECKPOINT = re.compile(r"(?P<name>(?:model\.)?ckpt[A-Za-z0-9._-]*)\.(?:index|data-[0-9]{5}-of-(?P<shards>[0-9]{5}))")
 _LONGEST_LINE = 1000
 
 
 @dataclass(frozen=True)
-class Request:
-    """`ready` is a folder that exists; what was asked for is in it under `name` when all is well."""
+class CheckRequest:
+    """`ready` is an existing folder. After a successful check it contains the dataset or checkpoint under `name`."""
 
-    what: str  # "dataset" or "checkpoint"
+    kind: str  # "dataset" or "checkpoint"
     name: str
     archive: str
     ready: str
@@ -39,39 +39,36 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """`problems` are for the sender; empty where all is well.
-
-    `code`: ok, too_much, no_space, refused, or fault, which is the host's.
-    """
+class CheckResult:
+    """`code`: ok, too_large, no_space, refused, or host_error. `problems` are shown to the sender; empty with ok."""
 
     code: str
     problems: list[str]
 
 
-def check(request: Request) -> Outcome:
-    add = _dataset if request.what == "dataset" else _checkpoint
+def check(request: CheckRequest) -> CheckResult:
+    add = _dataset if request.kind == "dataset" else _checkpoint
     try:
         add(request)
-    except TooMuch as error:
-        return Outcome("too_much", [str(error)])
+    except TooLarge as error:
+        return CheckResult("too_large", [str(error)])
     except ArchiveError as error:
-        return Outcome("refused", [str(error)[:_LONGEST_LINE]])
+        return CheckResult("refused", [str(error)[:_LONGEST_LINE]])
     except DatasetError as error:
-        return Outcome("refused", [line[:_LONGEST_LINE] for line in str(error).splitlines()])
+        return CheckResult("refused", [line[:_LONGEST_LINE] for line in str(error).splitlines()])
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return Outcome("fault", [str(error)])
-        return Outcome("no_space", ["the disk became full while the archive was unpacked; nothing was added"])
-    return Outcome("ok", [])
+            return CheckResult("host_error", [str(error)])
+        return CheckResult("no_space", ["the disk became full while the archive was unpacked; nothing was added"])
+    return CheckResult("ok", [])
 
 
-def _unpacked(request: Request, folder: Path, is_wanted: Callable[[str], bool]) -> list[Path]:
+def _unpacked(request: CheckRequest, folder: Path, is_wanted: Callable[[str], bool]) -> list[Path]:
     folder.mkdir(mode=0o755)
     return unpack.unpack(Path(request.archive), folder, request.most_bytes, is_wanted)
 
 
-def _dataset(request: Request) -> None:
+def _dataset(request: CheckRequest) -> None:
     folder = Path(request.archive).with_name("files")
     files = _unpacked(request, folder, lambda file: not file.startswith("."))
     labels = [file for file in files if file.suffix == ".pbtxt"]
@@ -97,11 +94,11 @@ def _dataset(request: Request) -> None:
             validation_share=request.validation_share,
         )
     except DatasetError as error:
-        # Where it was unpacked is of no use to the sender.
+        # The temporary folder would mean nothing to the sender.
         raise DatasetError(error.code, str(error).replace(f"{folder}/", "")) from None
 
 
-def _checkpoint(request: Request) -> None:
+def _checkpoint(request: CheckRequest) -> None:
     files = _unpacked(request, Path(request.ready, request.name), lambda file: bool(_CHECKPOINT.fullmatch(file)))
     names = [file.name for file in files]
     indexes = [name for name in names if name.endswith(".index")]
@@ -120,8 +117,8 @@ def _checkpoint(request: Request) -> None:
 def main() -> int:
     request: dict[str, Any] = bounded_process.begin()
     with bounded_process.memory_bounded():
-        outcome = check(Request(**request))
-    bounded_process.answer(dataclasses.asdict(outcome))
+        result = check(CheckRequest(**request))
+    bounded_process.answer(dataclasses.asdict(result))
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Datasets and checkpoints that somebody sends: an archive that lies on disk becomes what jobs can name, or nothing.
+"""Add an uploaded archive as a dataset or checkpoint, completely or not at all.
 
-What is in it is looked at by a process of its own (`services.library.upload_check`): a hostile archive can take the
-time and memory of that one, never those of the process that answers requests.
+A separate process checks the contents (`services.library.upload_check`), so that a hostile archive cannot take time and
+memory from the process that answers requests.
 """
 
 import contextlib
@@ -24,13 +24,21 @@ from services.domain.tfrecord import DatasetError
 from services.errors import Busy, Conflict, Fault, Invalid, NoSpace
 from services.idempotency import RequestKey, Result
 from services.library import listing
-from services.library.upload_check import Outcome, Request
+from services.library.upload_check import CheckRequest, CheckResult
 from services.settings import Settings
 from services.store import audit, idempotency
 from services.store.engine import Store
 from services.users.principal import Principal, Scope
 
-__all__ = ["Desk", "Upload", "add_checkpoint", "add_dataset", "place_for", "require_space", "stopping"]
+__all__ = [
+    "Upload",
+    "UploadContext",
+    "add_checkpoint",
+    "add_dataset",
+    "require_space",
+    "service_stopping",
+    "temporary_archive",
+]
 
 _MB = 2**20
 _PREFIX = ".upload-"
@@ -40,24 +48,22 @@ _CHECK = "services.library.upload_check"
 
 @dataclass(frozen=True)
 class Upload:
-    """An archive as it was sent; `digest` of its bytes."""
+    """An archive as it was sent, and the digest of its bytes."""
 
     file: Path
     digest: str
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where archives are taken in."""
-
+class UploadContext:
     store: Store
     settings: Settings
     processes: Processes
 
 
 @contextlib.contextmanager
-def place_for(settings: Settings) -> Iterator[Path]:
-    """A file to put an archive into; it goes when its work is result."""
+def temporary_archive(settings: Settings) -> Iterator[Path]:
+    """A path to write an archive to. The file is deleted at the end of the block."""
     settings.home.mkdir(parents=True, exist_ok=True)
     for root in (settings.home, settings.datasets_dir, settings.checkpoints_dir):
         _remove_old(root)
@@ -66,7 +72,7 @@ def place_for(settings: Settings) -> Iterator[Path]:
 
 
 def _remove_old(root: Path) -> None:
-    """What a process that was killed left."""
+    """Delete temporary folders of killed processes."""
     for left in root.glob(f"{_PREFIX}*"):
         with contextlib.suppress(FileNotFoundError):
             if left.stat().st_mtime < time.time() - _OLD_S:
@@ -80,56 +86,56 @@ def _folder_in(root: Path) -> Iterator[Path]:
 
 
 def require_space(settings: Settings, size: int) -> None:
-    """For so many bytes more, with what is to be left for training. Raises NoSpace."""
-    if _room(settings) < size:
-        raise _full(settings)
+    """Raises NoSpace unless `size` bytes fit on the disk beside the space that is reserved for training."""
+    if _free_bytes(settings) < size:
+        raise _disk_full(settings)
 
 
-def _room(settings: Settings) -> int:
-    """Bytes that may come, so that training has what is kept for it."""
+def _free_bytes(settings: Settings) -> int:
+    """Free disk space beyond what is reserved for training."""
     return shutil.disk_usage(settings.home).free - settings.min_free_disk_mb * _MB
 
 
-def _full(settings: Settings) -> NoSpace:
-    free, kept = shutil.disk_usage(settings.home).free, settings.min_free_disk_mb * _MB
-    return NoSpace(f"the disk has only {in_mb(free)} free, and {in_mb(kept)} are reserved for training")
+def _disk_full(settings: Settings) -> NoSpace:
+    free, reserved = shutil.disk_usage(settings.home).free, settings.min_free_disk_mb * _MB
+    return NoSpace(f"the disk has only {in_mb(free)} free, and {in_mb(reserved)} are reserved for training")
 
 
 def add_dataset(
-    desk: Desk,
+    context: UploadContext,
     principal: Principal,
     name: str,
     upload: Upload,
     validation_share: float | None = None,
     idempotency_key: str | None = None,
 ) -> Result:
-    """TFRecord files and a label map (`*.pbtxt`). Files whose names begin with `val` are for validation.
+    """Add TFRecord files with a label map (`*.pbtxt`). Files whose names begin with `val` are for validation.
 
-    Raises Invalid, with all that is wrong with the records; Conflict("name_taken"); NoSpace; Busy.
+    Raises Invalid with every problem of the records, Conflict("name_taken"), NoSpace, Busy.
     """
     asked = {"name": name, "digest": upload.digest, "share": validation_share}
     key = RequestKey.of(principal.user_id, idempotency_key, "dataset", asked)
-    taken = _Taken("dataset", name, desk.settings.datasets_dir, listing.show_dataset, validation_share)
-    return _add(desk, principal, upload, key, taken)
+    target = _Target("dataset", name, context.settings.datasets_dir, listing.show_dataset, validation_share)
+    return _add(context, principal, upload, key, target)
 
 
 def add_checkpoint(
-    desk: Desk, principal: Principal, name: str, upload: Upload, idempotency_key: str | None = None
+    context: UploadContext, principal: Principal, name: str, upload: Upload, idempotency_key: str | None = None
 ) -> Result:
-    """A checkpoint of TensorFlow's, wherever in the archive it is: the model zoo's archives will do as they are.
+    """Add a TensorFlow checkpoint. It may be in any folder of the archive, as in those of the model zoo.
 
     Raises Invalid, Conflict("name_taken"), NoSpace, Busy.
     """
     key = RequestKey.of(principal.user_id, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
-    taken = _Taken("checkpoint", name, desk.settings.checkpoints_dir, listing.show_checkpoint)
-    return _add(desk, principal, upload, key, taken)
+    target = _Target("checkpoint", name, context.settings.checkpoints_dir, listing.show_checkpoint)
+    return _add(context, principal, upload, key, target)
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """What is to become of an archive."""
+class _Target:
+    """The dataset or checkpoint that an archive becomes."""
 
-    what: str
+    kind: str
     name: str
     root: Path
     show: Callable[[Settings, str], dict[str, Any]]
@@ -137,73 +143,75 @@ class _Taken:
 
     @property
     def location(self) -> str:
-        return f"/v1/{self.what}s/{self.name}"
+        return f"/v1/{self.kind}s/{self.name}"
 
-    def require_free(self) -> None:
+    def require_free_name(self) -> None:
         if os.path.lexists(self.root / self.name):
-            raise Conflict("name_taken", f"a {self.what} called {self.name!r} already exists: choose another name")
+            raise Conflict("name_taken", f"a {self.kind} called {self.name!r} already exists: choose another name")
 
 
-def _add(desk: Desk, principal: Principal, upload: Upload, key: RequestKey | None, taken: _Taken) -> Result:
+def _add(
+    context: UploadContext, principal: Principal, upload: Upload, key: RequestKey | None, target: _Target
+) -> Result:
     principal.require(Scope.SUBMIT)
-    before = once.replay(desk.store, key)
-    if before is not None:
-        return before
+    stored = once.replay(context.store, key)
+    if stored is not None:
+        return stored
     try:
-        taken.require_free()
-        _put_in_place(desk, upload, taken)
-        result = Result(taken.show(desk.settings, taken.name), taken.location)
+        target.require_free_name()
+        _install(context, upload, target)
+        result = Result(target.show(context.settings, target.name), target.location)
     except (Conflict, Invalid):
-        before = once.replay(desk.store, key)
-        if before is not None:  # the same request, sent twice at once
-            return before
-        taken.require_free()  # who was slower hears that, whatever else there was
+        stored = once.replay(context.store, key)
+        if stored is not None:  # the same request, sent twice at once
+            return stored
+        target.require_free_name()  # a name that was taken meanwhile is the more useful error
         raise
     try:
-        with desk.store.transaction() as session:
-            audit.add(session, principal.user_id, f"{taken.what}.add", f"{taken.what} {taken.name}", utc_now())
+        with context.store.transaction() as session:
+            audit.add(session, principal.user_id, f"{target.kind}.add", f"{target.kind} {target.name}", utc_now())
             once.store_result(session, key, result)
-    except idempotency.KeyTaken:  # for another request, at the same time: this one is there all the same
+    except idempotency.KeyTaken:  # by another request at the same time; this upload is installed all the same
         return result
     return result
 
 
-def stopping() -> Busy:
+def service_stopping() -> Busy:
     return Busy("the service is being stopped; nothing was added, send it again", 10)
 
 
-def _put_in_place(desk: Desk, upload: Upload, taken: _Taken) -> None:
-    """Beside its place first: what a process that was ended midway leaves there goes with the folder."""
-    taken.root.mkdir(parents=True, exist_ok=True)
-    with _folder_in(taken.root) as ready:
-        _check(desk, upload, taken, ready)
+def _install(context: UploadContext, upload: Upload, target: _Target) -> None:
+    """Check into a temporary folder on the same file system, then rename: a killed process leaves nothing half done."""
+    target.root.mkdir(parents=True, exist_ok=True)
+    with _folder_in(target.root) as ready:
+        _check(context, upload, target, ready)
         try:
-            importer.move_into_place(ready / taken.name, taken.root / taken.name)
+            importer.move_into_place(ready / target.name, target.root / target.name)
         except DatasetError as error:
             raise Invalid([Fault("archive", str(error))]) from None
 
 
-def _check(desk: Desk, upload: Upload, taken: _Taken, ready: Path) -> None:
-    settings = desk.settings
-    most, room = settings.max_upload_mb * _MB, _room(settings)
-    request = Request(
-        taken.what, taken.name, str(upload.file), str(ready), min(most, room), validation_share=taken.validation_share
+def _check(context: UploadContext, upload: Upload, target: _Target, ready: Path) -> None:
+    settings = context.settings
+    most, free = settings.max_upload_mb * _MB, _free_bytes(settings)
+    request = CheckRequest(
+        target.kind, target.name, str(upload.file), str(ready), min(most, free), target.validation_share
     )
     limits = Limits(settings.upload_check_mb, settings.upload_check_s)
     try:
-        outcome = Outcome(**desk.processes.run(_CHECK, dataclasses.asdict(request), limits))
+        result = CheckResult(**context.processes.run(_CHECK, dataclasses.asdict(request), limits))
     except OverLimit as error:
         raise Invalid([Fault("archive", f"could not be checked: {error}; send it in smaller parts")]) from None
     except Failed:
-        what = "could not be checked: the checking process crashed on it"
-        raise Invalid([Fault("archive", f"{what}; try again, then ask an admin to look in the log")]) from None
+        problem = "could not be checked: the checking process crashed on it"
+        raise Invalid([Fault("archive", f"{problem}; try again, then ask an admin to look in the log")]) from None
     except Stopped:
-        raise stopping() from None
-    if outcome.code == "fault":
-        raise OSError(f"an archive could not be checked: {outcome.problems[0]}")
-    if outcome.code == "no_space":
-        raise NoSpace(*outcome.problems)
-    if outcome.code == "too_much" and room < most:
-        raise _full(settings)
-    if outcome.problems:
-        raise Invalid([Fault("archive", problem) for problem in outcome.problems])
+        raise service_stopping() from None
+    if result.code == "host_error":
+        raise OSError(f"an archive could not be checked: {result.problems[0]}")
+    if result.code == "no_space":
+        raise NoSpace(*result.problems)
+    if result.code == "too_large" and free < most:
+        raise _disk_full(settings)
+    if result.problems:
+        raise Invalid([Fault("archive", problem) for problem in result.problems])

@@ -1,7 +1,7 @@
 """The only writer of a job's plan.
 
-A plan is written at six moments: a job is submitted, is fitted to the devices there are, grows on a larger one, shrinks
-back, is probed, or ran out of memory. `job.planned` says how the plan came about; it is written here too.
+The plan is written when a job is submitted, fitted to the present devices, grown on a larger one, shrunk back, probed,
+or out of memory. `job.planned`, which explains the plan, is written here too.
 """
 
 import datetime
@@ -19,7 +19,7 @@ from services.store import events
 from services.store.models import Attempt, Job
 from services.webhooks import outbox
 
-__all__ = ["first_plan", "note_remedy", "plan_after_oom", "plan_while_queued", "probed_plan"]
+__all__ = ["first_plan", "plan_after_oom", "plan_while_queued", "probed_plan", "record_remedy"]
 
 
 def first_plan(job: Job, plan: Plan, planned: Mapping[str, Any]) -> None:
@@ -33,18 +33,18 @@ def plan_while_queued(
     decision: Decision,
     capacity: int | None,
     now: datetime.datetime,
-    **beside: Any,
+    **extra: Any,
 ) -> None:
-    """Fit, grow or shrink back a queued job. `beside` is kept with the plan.
+    """Fit, grow or shrink back a queued job. `extra` is stored in `job.planned`.
 
     Keeps the changes of an earlier remedy, so that the next attempt reports them too.
     """
     remedied = [change for change in job.planned.get("changes") or [] if change["lever"] is None]
     _replace(job, decision, capacity)
-    job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied], **beside}
+    job.planned = {**job.planned, "changes": [*job.planned["changes"], *remedied], **extra}
     job.version += 1
     events.add(session, job.id, "planned", now, summary=decision.summary)
-    _tell_replanned(session, job, now)
+    _notify_replanned(session, job, now)
 
 
 def plan_after_oom(
@@ -60,29 +60,29 @@ def plan_after_oom(
     _replace(job, decision, capacity)
     how = {name: job.planned[name] for name in ("summary", "changes")}
     events.add(session, job.id, "replanned", now, attempt, plan=job.plan, **how)
-    _tell_replanned(session, job, now, **end)
+    _notify_replanned(session, job, now, **end)
 
 
 def probed_plan(job: Job, attempt: Attempt, plan: Plan, planned: Mapping[str, Any]) -> None:
-    """Make what a probe chose the plan of the running attempt and of its job."""
+    """Make the probed plan the plan of the running attempt and of its job."""
     attempt.plan, attempt.planned = plan.to_dict(), dict(planned)
     job.plan, job.planned = plan.to_dict(), dict(planned)
     job.version += 1
 
 
-def note_remedy(job: Job, summary: str, changes: Sequence[Change]) -> None:
-    """Say beside a plan that stays what was changed after an attempt, for the next attempt to report."""
+def record_remedy(job: Job, summary: str, changes: Sequence[Change]) -> None:
+    """Keep the plan, and store what a remedy changed after an attempt, so that the next attempt reports it."""
     job.planned = {**job.planned, "summary": summary, "changes": change_values(changes)}
 
 
 def _replace(job: Job, decision: Decision, capacity: int | None) -> None:
-    """The job's progress is counted in steps of its plan; another network starts at step 0."""
+    """Progress is counted in steps of the plan, so it is converted; another network starts at step 0."""
     before, after = plan_of_job(job.plan), decision.plan
     job.plan, job.planned, job.steps = after.to_dict(), as_planned(decision, capacity), after.steps
     kept = before.model == after.model
     job.step = min(after.steps, resumed_step(job.step or 0, before.batch_size, after.batch_size)) if kept else 0
 
 
-def _tell_replanned(session: Session, job: Job, now: datetime.datetime, **end: Any) -> None:
+def _notify_replanned(session: Session, job: Job, now: datetime.datetime, **end: Any) -> None:
     how = {"summary": job.planned["summary"], "changes": job.planned["changes"], "plan": job.plan}
-    outbox.tell(session, job, outbox.Kind.REPLANNED, now, **end, **how)
+    outbox.notify_owner(session, job, outbox.Kind.REPLANNED, now, **end, **how)

@@ -1,4 +1,4 @@
-"""Users and their tokens: SQL. Of a token only the digest is ever here."""
+"""SQL for users and their tokens. Of a token, only the digest is stored."""
 
 import datetime
 from collections.abc import Collection, Iterable, Sequence
@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from services.store.models import Token, User, UserSession
 
 __all__ = [
-    "Valid",
     "add_token",
     "add_user",
     "count_valid_tokens",
@@ -27,7 +26,7 @@ __all__ = [
     "touch",
     "user_called",
     "users",
-    "valid",
+    "valid_credentials",
     "versions",
 ]
 
@@ -41,13 +40,13 @@ def user_called(session: Session, name: str) -> User | None:
 
 
 def lock_user(session: Session, name: str) -> User | None:
-    """The user as he is now, and nobody else's to change until the end of this transaction."""
+    """Read the user again, and lock the row until the end of this transaction."""
     query = select(User).where(User.name == name).with_for_update(key_share=True)
     return session.scalar(query.execution_options(populate_existing=True))
 
 
 def lock_admins(session: Session) -> Sequence[User]:
-    """Who can still act as an admin, each locked: of two who lock each other out, one comes too late."""
+    """Lock all enabled admins, so that two who disable each other at once cannot both succeed."""
     query = select(User).where(User.role == "admin", User.disabled_at.is_(None)).order_by(User.id)
     return session.scalars(query.with_for_update(key_share=True).execution_options(populate_existing=True)).all()
 
@@ -57,12 +56,12 @@ def users(session: Session) -> Sequence[User]:
 
 
 def versions(session: Session) -> dict[int, int]:
-    """Of each account; another one where anything of it was changed."""
+    """The version of each user by id; it grows with every change of the account."""
     return dict(session.execute(select(User.id, User.version)).all())
 
 
 def add_user(session: Session, name: str, role: str, now: datetime.datetime) -> User | None:
-    """None where the name is taken, also by somebody who was a moment faster."""
+    """None if the name is taken, also by a concurrent transaction."""
     user = User(name=name, role=role, created_at=now)
     try:
         with session.begin_nested():
@@ -95,8 +94,8 @@ def get_token(session: Session, token_id: int) -> Token | None:
 
 
 def tokens(session: Session, user_id: int | None, since: datetime.datetime) -> Sequence[tuple[Token, str]]:
-    """The tokens of one user, or everybody's (None), newest first, each with its user's name; without those that were
-    over before `since`."""
+    """The tokens of one user, or of all (None), with the user's name, newest first; without those that ended before
+    `since`."""
     query = select(Token, User.name).join(User, User.id == Token.user_id).order_by(Token.id.desc())
     for end in (Token.revoked_at, Token.expires_at):
         query = query.where(or_(end.is_(None), end >= since))
@@ -112,7 +111,7 @@ def count_valid_tokens(session: Session, user_id: int, now: datetime.datetime) -
 
 
 def touch(session: Session, token_id: int, now: datetime.datetime, not_since: datetime.datetime) -> bool:
-    """Note the use of a token, unless one was noted after `not_since`."""
+    """Record the use of a token, unless one after `not_since` is recorded."""
     result = session.execute(
         update(Token)
         .where(Token.id == token_id, or_(Token.last_used_at.is_(None), Token.last_used_at <= not_since))
@@ -123,7 +122,7 @@ def touch(session: Session, token_id: int, now: datetime.datetime, not_since: da
 
 
 def revoke(session: Session, token_id: int, now: datetime.datetime) -> bool:
-    """False where it was revoked already."""
+    """False if it is revoked already."""
     result = session.execute(
         update(Token)
         .where(Token.id == token_id, Token.revoked_at.is_(None))
@@ -134,22 +133,23 @@ def revoke(session: Session, token_id: int, now: datetime.datetime) -> bool:
 
 
 @dataclass(frozen=True)
-class Valid:
-    """What of that which was asked about lets somebody in."""
-
-    roles: dict[int, str]  # of the users who are not disabled
+class ValidCredentials:
+    roles: dict[int, str]  # of the enabled users, by user id
     tokens: set[int]
     sessions: set[int]
 
 
-def valid(
+def valid_credentials(
     session: Session,
     user_ids: Collection[int],
     token_ids: Collection[int],
     session_ids: Collection[int],
     now: datetime.datetime,
-) -> Valid:
-    """In one query. Whose a token or a session is does not change, and is not looked at."""
+) -> ValidCredentials:
+    """Those of the given users, tokens and sessions that are valid, in one query.
+
+    Does not check whose a token or session is: that never changes.
+    """
     in_time = or_(Token.expires_at.is_(None), Token.expires_at > now)
     rows = session.execute(
         union_all(
@@ -162,8 +162,8 @@ def valid(
             ),
         )
     ).all()
-    return Valid(
-        {number: role for what, number, role in rows if what == "user"},
-        {number for what, number, _ in rows if what == "token"},
-        {number for what, number, _ in rows if what == "session"},
+    return ValidCredentials(
+        {number: role for kind, number, role in rows if kind == "user"},
+        {number for kind, number, _ in rows if kind == "token"},
+        {number for kind, number, _ in rows if kind == "session"},
     )

@@ -21,5 +21,5 @@ def get(session: Session, job_id: int, number: int) -> Attempt | None:
 
 
 def of_job(session: Session, job_id: int) -> Sequence[Attempt]:
-    """In their order. There are at most a few dozen: the policy bounds them."""
+    """All attempts of the job, the first one first. The policy limits them to a few dozen."""
     return session.scalars(select(Attempt).where(Attempt.job_id == job_id).order_by(Attempt.number)).all()

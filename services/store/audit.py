@@ -1,4 +1,5 @@
-"""Who did what: SQL. Entries are added, never changed. Only those that anybody can cause are bounded and removed."""
+"""SQL for the audit log. Entries are never changed. Only those that anonymous callers can cause are limited and
+deleted."""
 
 import datetime
 from collections.abc import Sequence
@@ -13,27 +14,27 @@ __all__ = ["add", "add_few", "page"]
 
 
 _MOST_AN_HOUR = 100
-_KEPT = datetime.timedelta(days=90)
+_RETENTION = datetime.timedelta(days=90)
 
 
 def add(session: Session, user_id: int | None, action: str, target: str, at: datetime.datetime, **data: Any) -> None:
-    """`action` is a noun and a verb (`job.cancel`), `target` names what it was done to (`job 7`)."""
+    """`action` is a noun and a verb (`job.cancel`), `target` names the object (`job 7`)."""
     kind = action.partition(".")[0]
     session.add(AuditEntry(user_id=user_id, kind=kind, action=action, target=target, at=at, data=data))
 
 
 def add_few(session: Session, action: str, target: str, at: datetime.datetime, **data: Any) -> bool:
-    """As `add`, of what somebody without an account can cause; False where there were too many in the last hour.
+    """As `add`, for actions that anonymous callers can cause. False if the last hour had too many.
 
-    So a flood of them neither fills the table nor hides what it began with: at most 100 an hour are added, and those
-    that are older than 90 days go.
+    Adds at most 100 an hour and deletes those older than 90 days. So a flood cannot fill the table, and the entries
+    from its start stay visible.
     """
     kind = action.partition(".")[0]
     newest = select(AuditEntry.at).where(AuditEntry.kind == kind).order_by(AuditEntry.id.desc())
     hundredth = session.scalar(newest.offset(_MOST_AN_HOUR - 1).limit(1))
     if hundredth is not None and hundredth > at - datetime.timedelta(hours=1):
         return False
-    session.execute(delete(AuditEntry).where(AuditEntry.kind == kind, AuditEntry.at < at - _KEPT))
+    session.execute(delete(AuditEntry).where(AuditEntry.kind == kind, AuditEntry.at < at - _RETENTION))
     add(session, None, action, target, at, **data)
     return True
 
@@ -41,9 +42,9 @@ def add_few(session: Session, action: str, target: str, at: datetime.datetime, *
 def page(
     session: Session, limit: int, before: int | None = None, user: str | None = None, kind: str | None = None
 ) -> Sequence[tuple[AuditEntry, str | None]]:
-    """The newest entries, older than the number `before`, each with the name of who did it.
+    """The newest entries with ids below `before`, each with the acting user's name.
 
-    `user`: what this one did. `kind`: what was done to things of this kind.
+    `user` and `kind` filter by the acting user and by the kind of the target.
     """
     query = (
         select(AuditEntry, User.name)

@@ -1,4 +1,4 @@
-"""What devices were like lately: SQL."""
+"""SQL for past samples of devices."""
 
 import datetime
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ __all__ = ["add_many", "forget_before", "newest", "since"]
 
 
 def newest(session: Session, device_ids: Iterable[str]) -> dict[str, datetime.datetime]:
-    """When each of them was written down last."""
+    """The time of each device's newest sample."""
     rows = session.execute(
         select(DevicePast.device_id, func.max(DevicePast.at))
         .where(DevicePast.device_id.in_(list(device_ids)))
@@ -32,7 +32,7 @@ def forget_before(session: Session, moment: datetime.datetime) -> None:
 
 
 def since(session: Session, device_id: str, moment: datetime.datetime) -> Sequence[DevicePast]:
-    """Oldest first."""
+    """The samples from `moment` on, oldest first."""
     return session.scalars(
         select(DevicePast).where(DevicePast.device_id == device_id, DevicePast.at >= moment).order_by(DevicePast.at)
     ).all()

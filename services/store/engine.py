@@ -19,18 +19,18 @@ __all__ = ["Store", "StoreUnavailable", "is_locked", "make_engine"]
 
 _BUSY_MS = 15_000
 _WRITES = "downshift_writes"
-_LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's word for a lock_timeout
+_LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's SQLSTATE of a lock_timeout
 _TIMEOUTS_MS = {"statement_timeout": 30_000, "lock_timeout": 15_000, "idle_in_transaction_session_timeout": 60_000}
 
 
 class StoreUnavailable(Exception):
-    """The database is away, or too busy. What was to be written is not; trying again later is right."""
+    """The database is unreachable or too busy. Nothing was written; the caller may try again later."""
 
     code = "store_unavailable"
 
 
 class Store:
-    """Opens sessions. A use case opens one, does its SQL in it and leaves; the commit is at its end, or nowhere."""
+    """Opens database sessions. A use case runs its SQL in one: committed at the end, or rolled back on an error."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -43,7 +43,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """For writing. On SQLite it takes the write lock at its begin, so that nothing read in it can be stale."""
+        """For writing. On SQLite it takes the write lock at its start, so that nothing read in it is stale."""
         with _available(), Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session
 
@@ -58,10 +58,10 @@ class Store:
 
 
 def is_locked(error: StoreUnavailable) -> bool:
-    """Whether the database is there, and somebody else's for the moment."""
+    """Was the database reachable, but locked by another process?"""
     cause = getattr(error.__cause__, "orig", None)
     if isinstance(cause, sqlite3.OperationalError):
-        # Without the extended part of the code.
+        # The lowest byte is the primary error code.
         return (getattr(cause, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     return getattr(cause, "sqlstate", None) == _LOCK_NOT_AVAILABLE
 
@@ -77,17 +77,17 @@ def _available() -> Iterator[None]:
 
 
 def make_engine(url: str) -> Engine:
-    """Raises SettingsError for an address that is none."""
+    """Raises SettingsError for an invalid address."""
     try:
         address = make_url(url)
         backend = address.get_backend_name()
     except ArgumentError:
-        raise SettingsError("DOWNSHIFT_DATABASE_URL: not a database address") from None
+        raise SettingsError("DOWNSHIFT_DATABASE_URL: not a valid database address") from None
     if backend == "sqlite":
         return _sqlite(url, address.database)
     if backend == "postgresql":
-        # A query that hangs must not hold a supervisor's heartbeat up for ever, nor a stopped process everybody else.
-        # A plan made for any state would do for none: of a million jobs, some hundred wait.
+        # Timeouts: a hanging query must not block a heartbeat, nor a suspended process all others, for ever.
+        # Custom plans: a generic plan suits no state, as of a million jobs some hundred are queued.
         options = {**_TIMEOUTS_MS, "plan_cache_mode": "force_custom_plan"}
         arguments = {"connect_timeout": 5, "options": " ".join(f"-c {name}={value}" for name, value in options.items())}
         return create_engine(
@@ -106,7 +106,7 @@ def _sqlite(url: str, path: str | None) -> Engine:
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    connection.isolation_level = None  # the driver would begin by itself, and always deferred
+    connection.isolation_level = None  # otherwise the driver begins transactions itself, always deferred
     cursor = connection.cursor()
     _switch_to_wal(cursor)
     for pragma in ("synchronous=FULL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON"):
@@ -115,7 +115,7 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 
 def _switch_to_wal(cursor: Any) -> None:
-    """Processes that open a new file at once get in each other's way here, and SQLite does not wait by itself."""
+    """Retries, because SQLite fails at once here when several processes open a new file."""
     deadline = time.monotonic() + _BUSY_MS / 1000
     while True:
         try:

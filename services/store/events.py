@@ -1,7 +1,7 @@
-"""The events of jobs, numbered in the order in which they were written: SQL.
+"""SQL for the events of jobs, numbered in the order in which they are written.
 
-Whoever adds one has the job's row locked, or has just made it. PostgreSQL commits in another order than it numbers: a
-number may be missing that comes a moment later. `services.events.tail` is for those who must miss none.
+A caller that adds an event must have locked or created the job's row. PostgreSQL does not commit in the order of the
+numbers, so a lower number may appear later. Readers that must not miss any use `services.events.tail`.
 """
 
 import datetime
@@ -11,9 +11,19 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Text, cast, func, insert, select
 from sqlalchemy.orm import Session
 
+from services.store.dialect import is_postgresql
 from services.store.models import Event, Job
 
-__all__ = ["add", "add_many", "after", "is_over", "newest", "numbers_can_come_late", "of_job_after", "ticket"]
+__all__ = [
+    "add",
+    "add_many",
+    "after",
+    "have_ended_before",
+    "newest",
+    "numbers_can_come_late",
+    "of_job_after",
+    "transaction_id",
+]
 
 
 def add(
@@ -29,7 +39,7 @@ def add_many(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def newest(session: Session, count: int = 1) -> list[int]:
-    """The highest numbers, the highest first."""
+    """The highest numbers, highest first."""
     return list(session.scalars(select(Event.id).order_by(Event.id.desc()).limit(count)))
 
 
@@ -49,19 +59,19 @@ def of_job_after(session: Session, job_id: int, number: int, limit: int, until: 
 
 
 def numbers_can_come_late(session: Session) -> bool:
-    """On SQLite they cannot: one transaction writes at a time, and one that is undone gives its numbers back."""
-    return session.get_bind().dialect.name == "postgresql"
+    """SQLite has one writer at a time, and a rollback frees its numbers, so there they cannot."""
+    return is_postgresql(session)
 
 
-def ticket(session: Session) -> int:
-    """PostgreSQL: higher than that of every transaction that has written anything so far."""
+def transaction_id(session: Session) -> int:
+    """PostgreSQL: a new id, higher than that of every transaction that has written anything so far."""
     return session.scalar(select(_number(func.pg_current_xact_id()))) or 0
 
 
-def is_over(session: Session, drawn: int) -> bool:
-    """PostgreSQL: every transaction with a lower ticket than `drawn` has ended, so a query from now on sees it all."""
+def have_ended_before(session: Session, transaction: int) -> bool:
+    """PostgreSQL: have all transactions with lower ids ended? Then a query from now on sees their events."""
     oldest = session.scalar(select(_number(func.pg_snapshot_xmin(func.pg_current_snapshot()))))
-    return (oldest or 0) > drawn
+    return (oldest or 0) > transaction
 
 
 def _number(transaction: ColumnElement[Any]) -> ColumnElement[int]:

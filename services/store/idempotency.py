@@ -1,4 +1,4 @@
-"""Idempotency keys: SQL. A key is kept in the transaction that did what it stands for."""
+"""SQL for idempotency keys. A key is stored in the transaction that does the request's work."""
 
 import datetime
 
@@ -8,18 +8,18 @@ from sqlalchemy.orm import Session
 
 from services.store.models import IdempotencyKey
 
-__all__ = ["KeyTaken", "find", "forget_before", "keep"]
+__all__ = ["KeyTaken", "add", "find", "forget_before"]
 
 
 class KeyTaken(Exception):
-    """Another request with the same key was first; this transaction is lost."""
+    """Another request with the same key was faster; this transaction must be rolled back."""
 
 
 def find(session: Session, user_id: int, key: str) -> IdempotencyKey | None:
     return session.get(IdempotencyKey, (user_id, key))
 
 
-def keep(session: Session, entry: IdempotencyKey) -> None:
+def add(session: Session, entry: IdempotencyKey) -> None:
     """Raises KeyTaken."""
     session.add(entry)
     try:

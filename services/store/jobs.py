@@ -1,4 +1,4 @@
-"""Jobs: SQL. Whoever changes one holds its row (`lock`), so that no two changes are made from the same reading."""
+"""SQL for jobs. A caller that changes a job must `lock` its row first, so that concurrent changes are not lost."""
 
 import datetime
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ __all__ = ["add", "any_claimable", "count_of", "get", "lock", "lock_claimable"]
 
 def add(session: Session, job: Job) -> Job:
     session.add(job)
-    session.flush()  # gives it its number
+    session.flush()  # sets its id
     return job
 
 
@@ -23,7 +23,7 @@ def get(session: Session, job_id: int) -> Job | None:
 
 
 def lock(session: Session, job_id: int) -> Job | None:
-    """The job as it is now, and nobody else's until the end of this transaction."""
+    """Read the job again, and lock the row until the end of this transaction."""
     return session.scalar(
         select(Job).where(Job.id == job_id).with_for_update().execution_options(populate_existing=True)
     )
@@ -34,9 +34,9 @@ def any_claimable(session: Session, now: datetime.datetime) -> bool:
 
 
 def lock_claimable(session: Session, job_ids: Sequence[int], now: datetime.datetime) -> Sequence[Job]:
-    """Those of these jobs that may still start now, in the order of the numbers.
+    """Those of these jobs that may still start now, in the order of `job_ids`.
 
-    Rows that another worker is deciding about are left to it (PostgreSQL; SQLite has one writer at a time).
+    Skips rows that another worker has locked (PostgreSQL only; SQLite has one writer at a time).
     """
     found = session.scalars(_claimable(now).where(Job.id.in_(job_ids)).with_for_update(skip_locked=True))
     by_id = {job.id: job for job in found}
@@ -48,7 +48,7 @@ def _claimable(now: datetime.datetime) -> Select[Job]:
 
 
 def count_of(session: Session, owner_id: int) -> dict[str, int]:
-    """How many jobs of this user are not finished, by state. Whoever counts them to add one locks the user first."""
+    """The number of the user's unfinished jobs, by state. Lock the user before counting in order to add a job."""
     rows = session.execute(
         select(Job.state, func.count()).where(Job.owner_id == owner_id, Job.state.in_(ACTIVE)).group_by(Job.state)
     )

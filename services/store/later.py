@@ -1,4 +1,4 @@
-"""Notes that nobody waits for: written a moment later by a thread of their own, or dropped where that cannot be."""
+"""Deferred writes: a thread writes them a moment later, or drops them if the database refuses."""
 
 import logging
 import threading
@@ -20,14 +20,14 @@ def _started(work: Callable[[], None]) -> threading.Thread | None:
     thread = threading.Thread(target=work, name="later-writes", daemon=True)
     try:
         thread.start()
-    except RuntimeError as error:  # the host allows no more threads; the next note tries again
+    except RuntimeError as error:  # the host allows no more threads; the next `put` tries again
         _log.warning("deferred writes wait: %s", error)
         return None
     return thread
 
 
 class LaterWrites:
-    """A reader that writes would wait whenever the database is locked. Of each key only the newest note is kept."""
+    """Defers small writes of read requests, which would otherwise wait for the write lock. The newest per key wins."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Session]]) -> None:
         self._transaction = transaction
@@ -36,15 +36,15 @@ class LaterWrites:
         self._thread: threading.Thread | None = None
 
     def put(self, key: Hashable, write: Write) -> None:
-        """Never waits, never raises."""
+        """Never waits and never raises. Drops the write if too many are waiting."""
         with self._lock:
             if key in self._writes or len(self._writes) < _MOST:
                 self._writes[key] = write
-            if self._thread is None or not self._thread.is_alive():  # not alive: before a fork
+            if self._thread is None or not self._thread.is_alive():  # not alive: this process was forked
                 self._thread = _started(self._write_all)
 
     def wait(self, timeout_s: float = 20.0) -> None:
-        """Until all that was put is written or dropped."""
+        """Wait until all deferred writes are written or dropped."""
         with self._lock:
             thread = self._thread
         if thread is not None:
@@ -61,6 +61,6 @@ class LaterWrites:
                 with self._transaction() as session:
                     for write in writes:
                         write(session)
-            except Exception as error:  # whatever it is: a note is not worth a request
+            except Exception as error:  # any error: these writes are not essential
                 expected = isinstance(error, SQLAlchemyError) or getattr(error, "code", "") == "store_unavailable"
                 _log.warning("%d deferred writes failed: %s", len(writes), error, exc_info=not expected)

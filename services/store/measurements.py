@@ -1,4 +1,4 @@
-"""Memory that attempts really needed: SQL."""
+"""SQL for measurements of the memory that attempts needed."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,8 +9,8 @@ from services.store.models import Measurement
 
 __all__ = ["add", "host_peak", "of_models"]
 
-# Per call: the law needs tens, and all that repeat one plan tell it no more than a few of them.
-_LATEST, _OF_ONE_PLAN = 500, 8
+_LATEST = 500  # per call and model; the law needs tens
+_OF_ONE_PLAN = 8  # stay in use; more repetitions of one plan add no information
 _PLAN = (
     Measurement.model,
     Measurement.precision,
@@ -40,7 +40,7 @@ def add(session: Session, measurement: Measurement) -> None:
 
 
 def of_models(session: Session, models: Iterable[str], device_kind: str | None = None) -> Sequence[Measurement]:
-    """The newest ones of these models, few of each plan: however often one is repeated, the others are not lost."""
+    """The newest measurements of these models, at most 8 of each plan, so that one plan cannot displace the others."""
     each = [_newest(model, device_kind) for model in models]
     if not each:
         return []
@@ -50,7 +50,7 @@ def of_models(session: Session, models: Iterable[str], device_kind: str | None =
 
 
 def _newest(model: str, device_kind: str | None) -> Subquery:
-    """Of each model for itself: the index has them in this order, so that none is read in vain."""
+    """One query per model, because the index has its rows in this order."""
     found = select(Measurement.id).where(Measurement.model == model, _IN_USE)
     if device_kind is not None:
         found = found.where(Measurement.device_kind == device_kind)
@@ -58,5 +58,5 @@ def _newest(model: str, device_kind: str | None) -> Subquery:
 
 
 def host_peak(session: Session, model: str) -> int | None:
-    """The most that an attempt of this model took of its host's memory; None where nobody knows."""
+    """The highest peak of host memory of this model's attempts; None if it was never measured."""
     return session.scalar(select(func.max(Measurement.host_peak_bytes)).where(Measurement.model == model))

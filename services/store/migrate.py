@@ -1,4 +1,4 @@
-"""The schema, brought up to date by the migrations."""
+"""Upgrade the database schema with the migrations."""
 
 import functools
 from pathlib import Path
@@ -12,11 +12,11 @@ from sqlalchemy import Connection, Engine, text
 __all__ = ["downgrade", "is_current", "upgrade"]
 
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
-_LOCK = 7_239_041  # any number, the same in every process
+_LOCK = 7_239_041  # arbitrary, but the same in every process
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Safe to call from several processes at once: the second waits for the first and finds nothing to do."""
+    """Several processes may call this at once: each waits for the one before it."""
     with engine.execution_options(downshift_writes=True).begin() as connection:
         _wait_for_turn(connection)
         command.upgrade(_config(connection), revision)
@@ -35,7 +35,7 @@ def is_current(engine: Engine) -> bool:
 
 @functools.cache
 def _head() -> str | None:
-    """Reads all migrations, 20 ms: once in the life of a process, which has no other code until its end."""
+    """Cached, because reading all migrations takes 20 ms and they do not change while a process runs."""
     return ScriptDirectory(str(MIGRATIONS)).get_current_head()
 
 
@@ -48,6 +48,6 @@ def _config(connection: Connection) -> Config:
 
 def _wait_for_turn(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":  # SQLite's transaction holds the write lock already
-        for limit in ("statement_timeout", "lock_timeout"):  # those of a request: a million rows take longer
+        for limit in ("statement_timeout", "lock_timeout"):  # a migration of a million rows takes longer
             connection.execute(text(f"SET LOCAL {limit} = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

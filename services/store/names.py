@@ -1,28 +1,32 @@
-"""Names by a part of them: SQL. PostgreSQL has an index of all names' letters, SQLite a table (migration 0013)."""
+"""SQL that searches jobs by a part of their name, through parts of one to three characters.
+
+PostgreSQL has an index of these parts, SQLite a table (migrations 0012 and 0013).
+"""
 
 from sqlalchemy import ColumnElement, column, func, select, table
 from sqlalchemy.orm import Session
 
+from services.store.dialect import is_postgresql
 from services.store.models import Job
 
 __all__ = ["has"]
 
-_IN_A_ROW = 3  # letters
+_TRIGRAM = 3  # characters
 
 
 def has(session: Session, text: str) -> ColumnElement[bool]:
-    """Does the job's name have `text` in it, in any case? Meant for what few have: all that do are looked at."""
+    """Does the job's name contain `text`, ignoring case? Reads every job that matches, so it suits rare texts."""
     exactly = Job.name.icontains(text, autoescape=True)
-    if session.get_bind().dialect.name == "postgresql":
-        shortest = min(len(text), _IN_A_ROW)
-        letters = func.downshift_grams(Job.name, 1).op("@>")(func.downshift_grams(text, shortest))
-        # By itself the server expects too few to have all of several letters, or too many, and reads the whole table.
-        known = select(Job.id).where(letters).cte("known").prefix_with("MATERIALIZED")
-        return exactly & Job.id.in_(select(known.c.id))
-    if len(text) < _IN_A_ROW:  # then it begins some of the parts that are kept
+    if is_postgresql(session):
+        shortest = min(len(text), _TRIGRAM)
+        has_grams = func.downshift_grams(Job.name, 1).op("@>")(func.downshift_grams(text, shortest))
+        # Materialized: the server misjudges how many rows match several grams, and would read the whole table.
+        candidates = select(Job.id).where(has_grams).cte("known").prefix_with("MATERIALIZED")
+        return exactly & Job.id.in_(select(candidates.c.id))
+    if len(text) < _TRIGRAM:  # it is the beginning of some stored trigrams
         part = table("job_names_parts", column("term"), column("doc"))
-        small = text.lower()
-        return exactly & Job.id.in_(select(part.c.doc).where(part.c.term >= small, part.c.term < small + chr(0x10FFFF)))
+        lower = text.lower()
+        return exactly & Job.id.in_(select(part.c.doc).where(part.c.term >= lower, part.c.term < lower + chr(0x10FFFF)))
     quoted = '"' + text.replace('"', '""') + '"'
-    letters_of = table("job_names", column("rowid"), column("job_names"))
-    return exactly & Job.id.in_(select(letters_of.c.rowid).where(letters_of.c.job_names.op("MATCH")(quoted)))
+    trigrams = table("job_names", column("rowid"), column("job_names"))
+    return exactly & Job.id.in_(select(trigrams.c.rowid).where(trigrams.c.job_names.op("MATCH")(quoted)))

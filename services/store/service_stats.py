@@ -1,4 +1,4 @@
-"""Numbers about the whole service: SQL. Each is one query, by an index."""
+"""SQL for numbers about the whole service. Each is one query that uses an index."""
 
 import datetime
 from collections import Counter
@@ -20,12 +20,12 @@ def oldest_queued(session: Session) -> datetime.datetime | None:
 
 
 def jobs_ended(session: Session, after: datetime.datetime | None, until: datetime.datetime | None) -> Counter[str]:
-    """By state, of those that ended after one moment and not after another; None: at any time."""
+    """The number of jobs by state that ended after `after` and not after `until`; None: no bound."""
     return _counted(session, Job.state, Job.finished_at, after, until)
 
 
 def attempts_ended(session: Session, after: datetime.datetime | None, until: datetime.datetime | None) -> Counter[str]:
-    """By diagnosis, as `jobs_ended`."""
+    """The number of attempts by diagnosis, as `jobs_ended`."""
     return _counted(session, Attempt.diagnosis, Attempt.ended_at, after, until)
 
 
@@ -36,8 +36,9 @@ def _counted(
     after: datetime.datetime | None,
     until: datetime.datetime | None,
 ) -> Counter[str]:
-    known = func.coalesce(kind, "")  # by the column itself, SQLite would read all rows in the order of another index
-    query = select(known, func.count()).where(at.is_not(None)).group_by(known)
+    # Grouped by the plain column, SQLite would read all rows in the order of another index.
+    group = func.coalesce(kind, "")
+    query = select(group, func.count()).where(at.is_not(None)).group_by(group)
     if after is not None:
         query = query.where(at > after)
     if until is not None:
@@ -46,8 +47,10 @@ def _counted(
 
 
 def predictions(session: Session, count: int) -> Sequence[tuple[float | None, int | None, float | None]]:
-    """Predicted peak and those measured in training and evaluation, of those among the newest `count` attempts that
-    made steps and completed."""
+    """The predicted peak and the peaks of training and evaluation, for completed attempts with at least one step.
+
+    Considers the newest `count` attempts.
+    """
     newest = (
         select(Attempt.job_id, Attempt.number)
         .where(Attempt.ended_at.is_not(None))
@@ -55,7 +58,7 @@ def predictions(session: Session, count: int) -> Sequence[tuple[float | None, in
         .limit(count)
         .subquery()
     )
-    # By the database: the rest of both is long.
+    # Extracted by the database: both JSON values are long.
     predicted = Attempt.planned["prediction"]["bytes"].as_float()
     evaluation = Attempt.outcome["allocator"]["evaluation_peak"].as_float()
     rows = session.execute(

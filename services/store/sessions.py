@@ -1,4 +1,4 @@
-"""Who is logged in: SQL. Of a session's secret only the digest is ever here."""
+"""SQL for the sessions of logged-in users. Of a session's secret, only the digest is stored."""
 
 import datetime
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from sqlalchemy.orm import Session
 
 from services.store.models import Token, User, UserSession
 
-__all__ = ["Found", "add", "end", "end_all", "find", "forget_expired", "touch"]
+__all__ = ["add", "end", "end_all", "find", "forget_expired", "touch"]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSession:
     session: UserSession
     user: User
-    token: Token | None  # it was begun with
+    token: Token | None  # that the session was started with
 
 
 def add(session: Session, row: UserSession) -> UserSession:
@@ -24,18 +24,18 @@ def add(session: Session, row: UserSession) -> UserSession:
     return row
 
 
-def find(session: Session, digest: str) -> Found | None:
+def find(session: Session, digest: str) -> FoundSession | None:
     row = session.execute(
         select(UserSession, User, Token)
         .join(User, User.id == UserSession.user_id)
         .outerjoin(Token, Token.id == UserSession.token_id)
         .where(UserSession.digest == digest)
     ).one_or_none()
-    return None if row is None else Found(row[0], row[1], row[2])
+    return None if row is None else FoundSession(row[0], row[1], row[2])
 
 
 def touch(session: Session, session_id: int, now: datetime.datetime, until: datetime.datetime) -> None:
-    """One that is over stays over."""
+    """Record a use and extend the session, unless it has expired."""
     is_this = (UserSession.id == session_id, UserSession.expires_at > now)
     session.execute(update(UserSession).where(*is_this).values(last_used_at=now, expires_at=until))
 
@@ -45,7 +45,7 @@ def end(session: Session, session_id: int) -> None:
 
 
 def end_all(session: Session, user_id: int, but: int | None = None) -> None:
-    """Every session of this user, but for one."""
+    """End all sessions of this user except `but`."""
     query = delete(UserSession).where(UserSession.user_id == user_id)
     session.execute(query if but is None else query.where(UserSession.id != but))
 

@@ -1,7 +1,7 @@
-"""Series of values over steps: SQL. A series is one metric of one attempt.
+"""SQL for series of values over steps. A series is one metric of one attempt.
 
-Its values are kept, and beside them what blocks of 4, 16, 64 … 4096 steps come to. What is shown is made of the largest
-blocks that are small enough: up to 8 rows are read for each point, however long the series.
+Besides the values, the tables hold aggregates over blocks of 4, 16, 64 … 4096 steps. A chart is computed from the
+largest blocks that are fine enough: at most 8 rows are read for each point, however long the series.
 """
 
 import datetime
@@ -11,17 +11,17 @@ from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, literal, select, union_all
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from services.store.dialect import insert_into
 from services.store.models import Metric, MetricBlock
 
 __all__ = ["Bucket", "Value", "names_of_job", "newest_value", "record", "series", "series_of_attempt"]
 
-_ROWS = 1000  # per statement: both databases bound the parameters of one
+_ROWS = 1000  # per statement, as both databases limit the number of parameters
 _NAMES = 500  # likewise
-_LARGEST = 1e290  # PostgreSQL refuses a sum that is too large for it
-_WIDTHS = (4, 16, 64, 256, 1024, 4096)  # steps of a block, each a multiple of the one before
+_LARGEST = 1e290  # sums of larger values would overflow, which PostgreSQL refuses
+_WIDTHS = (4, 16, 64, 256, 1024, 4096)  # steps per block; each is a multiple of the one before
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Bucket:
 
 
 def record(session: Session, job_id: int, attempt: int, values: Iterable[Value]) -> None:
-    """Keep these values. One that is there already is replaced, so that reading events again does no harm."""
+    """Store these values. Existing ones are replaced, so that the same events can be read twice."""
     rows: dict[tuple[str, int], dict[str, Any]] = {
         (value.name, value.step): {
             "job_id": job_id,
@@ -67,28 +67,26 @@ def record(session: Session, job_id: int, attempt: int, values: Iterable[Value])
 
 
 def _upsert(session: Session) -> Any:
-    statement = _insert(session, Metric)
+    statement = insert_into(session, Metric)
     return statement.on_conflict_do_update(
         index_elements=[Metric.job_id, Metric.name, Metric.attempt, Metric.step],
         set_={"value": statement.excluded.value, "at": statement.excluded.at},
     )
 
 
-def _insert(session: Session, table: type[Any]) -> Any:
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    return insert(table)
-
-
 @dataclass(frozen=True)
 class _Series:
-    """Which are meant. Attempts are always named: a range of steps is then one of the table's key."""
+    """Selects series. Attempts are always named, so that a range of steps is a range of the table's key."""
 
     job_id: int
     names: Sequence[str]
     attempts: Sequence[int]
 
     def parts(self, width: int, begin: int, end: int) -> Select[Any]:
-        """What there is from the step `begin` to before `end`: values, or blocks of `width` steps (begin, end: too)."""
+        """The values (`width` 1) or blocks of `width` steps, from the step `begin` up to but without `end`.
+
+        For blocks, `begin` and `end` must be multiples of `width`.
+        """
         table: type[Metric | MetricBlock] = Metric if width == 1 else MetricBlock
         mine = [table.job_id == self.job_id, table.name.in_(self.names), table.attempt.in_(self.attempts)]
         if width == 1:
@@ -113,11 +111,11 @@ class _Series:
 
 
 def _write_blocks(session: Session, series: _Series, first: int, last: int) -> None:
-    """Those that these steps are in, made anew of what is there now: the smallest of values, the others of smaller."""
+    """Compute the blocks that contain these steps again: the smallest from values, the others from smaller blocks."""
     for smaller, width in pairwise((1, *_WIDTHS)):
         parts = series.parts(smaller, first // width * width, (last // width + 1) * width).subquery()
         number = parts.c.step // width
-        made = {
+        aggregates = {
             "first_step": func.min(parts.c.first_step),
             "last_step": func.max(parts.c.last_step),
             "count": func.sum(parts.c.count),
@@ -127,10 +125,10 @@ def _write_blocks(session: Session, series: _Series, first: int, last: int) -> N
         }
         key: dict[str, Any] = {"job_id": literal(series.job_id), "width": literal(width), "name": parts.c.name}
         key |= {"attempt": parts.c.attempt, "number": number}
-        query = select(*key.values(), *made.values()).group_by(parts.c.name, parts.c.attempt, number)
-        # SQLite takes ON CONFLICT for a part of the query where that has no WHERE.
-        statement = _insert(session, MetricBlock).from_select([*key, *made], query.where(number >= 0))
-        replaced = {name: statement.excluded[name] for name in made}
+        query = select(*key.values(), *aggregates.values()).group_by(parts.c.name, parts.c.attempt, number)
+        # Without a WHERE, SQLite parses ON CONFLICT as a part of the query.
+        statement = insert_into(session, MetricBlock).from_select([*key, *aggregates], query.where(number >= 0))
+        replaced = {name: statement.excluded[name] for name in aggregates}
         session.execute(statement.on_conflict_do_update(index_elements=list(key), set_=replaced))
 
 
@@ -147,16 +145,16 @@ def series(
     from_step: int | None = None,
     to_step: int | None = None,
 ) -> Sequence[Bucket]:
-    """Every series of these metrics, thinned to at most `max_points` buckets each; ordered by name, attempt, step.
+    """Every series of these metrics, reduced to at most `max_points` buckets each; ordered by name, attempt, step.
 
-    Two queries, whatever the number of series: only buckets leave the database. Of a range of steps there is more to
-    see: the same number of points for fewer steps.
+    Two queries, however many series there are; the database computes the buckets. A range of steps gives more detail:
+    the same number of points for fewer steps.
     """
     return _buckets(session, job_id, MetricBlock.name.in_(names), max_points, from_step, to_step)
 
 
 def series_of_attempt(session: Session, job_id: int, attempt: int, name: str, max_points: int) -> Sequence[Bucket]:
-    """As `series`, of one metric in one attempt."""
+    """As `series`, for one metric of one attempt."""
     return _buckets(session, job_id, (MetricBlock.name == name) & (MetricBlock.attempt == attempt), max_points)
 
 
@@ -206,12 +204,12 @@ def _buckets(
 
 
 def _block_size(first: int, last: int, max_points: int) -> int:
-    """The largest of which a point holds two or more: a bucket is made of whole ones, and must not get much wider."""
+    """The largest block size with at least two blocks per point: a bucket consists of whole blocks."""
     return max((size for size in _WIDTHS if 2 * size * max_points <= last - first + 1), default=1)
 
 
 def _covering(found: _Series, size: int, begin: int, end: int) -> Any:
-    """The blocks that lie within, and the single values before and behind them."""
+    """The blocks inside the range, and the single values before and after them."""
     inner, outer = -(-begin // size) * size, end // size * size
     if size == 1 or inner >= outer:
         return found.parts(1, begin, end)

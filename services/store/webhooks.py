@@ -1,4 +1,4 @@
-"""Webhooks and what is to be sent to them: SQL."""
+"""SQL for webhooks and the messages to them."""
 
 import datetime
 from collections.abc import Collection, Sequence
@@ -61,7 +61,7 @@ def add_delivery(session: Session, delivery: Delivery) -> Delivery:
 
 
 def deliveries(session: Session, webhook_id: int, limit: int) -> Sequence[Delivery]:
-    """The newest first."""
+    """The newest messages first."""
     return session.scalars(
         select(Delivery).where(Delivery.webhook_id == webhook_id).order_by(Delivery.id.desc()).limit(limit)
     ).all()
@@ -72,15 +72,17 @@ def any_due(session: Session, now: datetime.datetime) -> bool:
 
 
 def due(
-    session: Session, now: datetime.datetime, limit: int, besides: Collection[int] = ()
+    session: Session, now: datetime.datetime, limit: int, excluded_users: Collection[int]
 ) -> Sequence[tuple[Delivery, Webhook, bool]]:
-    """Messages whose time has come, the oldest first, and whether the account of their webhook's owner is disabled;
-    those that another worker has in hand are left to it. `besides`: users whose messages wait."""
+    """Due messages, the oldest first, and whether the webhook's owner is disabled.
+
+    Skips messages that another worker has locked, and those of `excluded_users`.
+    """
     rows = session.execute(
         select(Delivery, Webhook, User.disabled_at.is_not(None))
         .join(Webhook, Webhook.id == Delivery.webhook_id)
         .join(User, User.id == Webhook.user_id)
-        .where(Delivery.next_at <= now, Webhook.user_id.not_in(besides))
+        .where(Delivery.next_at <= now, Webhook.user_id.not_in(excluded_users))
         .order_by(Delivery.next_at, Delivery.id)
         .limit(limit)
         .with_for_update(of=Delivery, skip_locked=True)
@@ -97,6 +99,6 @@ def count_waiting(session: Session) -> int:
 
 
 def forget_before(session: Session, moment: datetime.datetime, limit: int) -> None:
-    """Messages that are done with and older than `moment`; some at a time."""
+    """Delete up to `limit` finished messages from before `moment`."""
     old = select(Delivery.id).where(Delivery.created_at < moment, Delivery.next_at.is_(None)).limit(limit)
     session.execute(delete(Delivery).where(Delivery.id.in_(old)))

@@ -21,7 +21,9 @@ def still_valid(
     tokens = {one.token_id for one in principals if one.token_id is not None}
     sessions = {one.session_id for one in principals if one.session_id is not None}
     with store.reading() as session:
-        valid = accounts.valid(session, {one.user_id for one in principals}, tokens, sessions, now or utc_now())
+        valid = accounts.valid_credentials(
+            session, {one.user_id for one in principals}, tokens, sessions, now or utc_now()
+        )
     return frozenset(
         one
         for one in principals

@@ -1,6 +1,6 @@
-"""What the owners of jobs are told: messages for their webhooks, written in the transaction that they tell of.
+"""Write messages about a job for its owner's webhooks, in the transaction that changes the job.
 
-They are sent later, by a worker (`services.webhooks.delivery`): nothing that a receiver does reaches the job.
+A worker sends them later (`services.webhooks.delivery`), so that a receiver cannot affect the job.
 """
 
 import datetime
@@ -16,27 +16,27 @@ from services.domain.webhooks.signing import new_message_id
 from services.store import accounts, webhooks
 from services.store.models import Delivery, Job, Webhook
 
-__all__ = ["Kind", "tell", "tell_end", "write_message"]
+__all__ = ["Kind", "notify_owner", "notify_owner_of_end", "write_message"]
 
 
 class Kind(enum.StrEnum):
     SUCCEEDED = "job.succeeded"
     FAILED = "job.failed"
     REPLANNED = "job.replanned"
-    TEST = "webhook.test"  # to a webhook whose owner asks for it
+    TEST = "webhook.test"  # sent when the owner asks for a test
 
 
 _ENDS = {State.SUCCEEDED: Kind.SUCCEEDED, State.FAILED: Kind.FAILED}
 
 
-def tell_end(session: Session, job: Job, now: datetime.datetime, **data: Any) -> None:
-    """As `tell`, where the job has ended in a way that is told."""
+def notify_owner_of_end(session: Session, job: Job, now: datetime.datetime, **data: Any) -> None:
+    """As `notify_owner`, if the job succeeded or failed."""
     kind = _ENDS.get(State(job.state))
     if kind is not None:
-        tell(session, job, kind, now, **data)
+        notify_owner(session, job, kind, now, **data)
 
 
-def tell(session: Session, job: Job, kind: Kind, now: datetime.datetime, **data: Any) -> None:
+def notify_owner(session: Session, job: Job, kind: Kind, now: datetime.datetime, **data: Any) -> None:
     wanted = [
         webhook
         for webhook in webhooks.of_user(session, job.owner_id)

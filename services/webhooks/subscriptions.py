@@ -1,4 +1,4 @@
-"""Webhooks: where users want to be told of what becomes of their jobs."""
+"""Create, list and change webhooks: URLs that are notified of events of their owner's jobs."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from services.users.principal import Principal, Scope
 from services.webhooks import outbox
 from services.webhooks.outbox import Kind
 
-__all__ = ["create", "every", "list_deliveries", "remove", "show", "test", "update"]
+__all__ = ["create", "list_deliveries", "list_webhooks", "remove", "send_test", "show", "update"]
 
-_MOST = 20  # a user
+_MOST = 20  # per user
 
 
-def every(store: Store, principal: Principal) -> list[dict[str, Any]]:
-    """One's own."""
+def list_webhooks(store: Store, principal: Principal) -> list[dict[str, Any]]:
+    """The caller's webhooks."""
     principal.require(Scope.READ)
     with store.reading() as session:
         return [_view(webhook) for webhook in webhooks.of_user(session, principal.user_id)]
@@ -47,7 +47,7 @@ def create(
     kinds: Sequence[str],
     idempotency_key: str | None = None,
 ) -> Result:
-    """The webhook, and the secret that signs what is sent to it: shown this once. Raises Invalid, TooMany."""
+    """Create a webhook. Its secret, which signs the messages, is shown this once. Raises Invalid, TooMany."""
     principal.require(Scope.SUBMIT)
     _check_url(settings, url)
     key = RequestKey.of(principal.user_id, idempotency_key, "webhook", {"url": url, "kinds": sorted(set(kinds))})
@@ -93,14 +93,14 @@ def update(
         if not changes.get("disabled"):
             webhook.failing_since = None
         webhook.version += 1
-        said = {name: value for name, value in changes.items() if name != "url"}
+        logged = {name: value for name, value in changes.items() if name != "url"}
         if "url" in changes:
-            said["host"] = _host(changes["url"])
-        audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **said)
+            logged["host"] = _host(changes["url"])
+        audit.add(session, principal.user_id, "webhook.edit", f"webhook {webhook.id}", now, **logged)
 
 
 def remove(store: Store, principal: Principal, webhook_id: int, version: int | None = None) -> None:
-    """With all that was to be sent to it. Raises NotFound, Conflict("version_mismatch")."""
+    """Delete a webhook and its unsent messages. Raises NotFound, Conflict("version_mismatch")."""
     principal.require(Scope.SUBMIT)
     with store.transaction() as session:
         webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
@@ -109,14 +109,14 @@ def remove(store: Store, principal: Principal, webhook_id: int, version: int | N
         audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
 
 
-def test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Result:
-    """Have a message sent that says nothing."""
+def send_test(store: Store, principal: Principal, webhook_id: int, idempotency_key: str | None = None) -> Result:
+    """Queue a test message."""
     principal.require(Scope.SUBMIT)
     key = RequestKey.of(principal.user_id, idempotency_key, "webhook test", {"webhook": webhook_id})
-    return idempotency.do_once(store, key, lambda session: _test(session, principal, webhook_id))
+    return idempotency.do_once(store, key, lambda session: _send_test(session, principal, webhook_id))
 
 
-def _test(session: Session, principal: Principal, webhook_id: int) -> Result:
+def _send_test(session: Session, principal: Principal, webhook_id: int) -> Result:
     webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
     if webhook.disabled_at is not None:
         raise Conflict("wrong_state", "the webhook is disabled: nothing is sent to it")
@@ -144,7 +144,7 @@ def _check_version(webhook: Webhook, version: int | None) -> None:
 
 
 def _check_url(settings: Settings, url: str) -> None:
-    """What a name leads to is looked up whenever something is sent; an address in numbers can be refused now."""
+    """A host name is resolved and checked each time a message is sent; an IP address can be refused now."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -154,16 +154,16 @@ def _check_url(settings: Settings, url: str) -> None:
         raise Invalid([Fault("url", "must begin with https:// or http://")])
     if parts.username is not None or parts.password is not None:
         raise Invalid([Fault("url", "must not contain a user or password: messages are signed instead")])
-    if not settings.webhook_private and _is_number(host) and not is_public(host):
+    if not settings.webhook_private and _is_ip_address(host) and not is_public(host):
         raise Invalid([Fault("url", "is a private address; DOWNSHIFT_WEBHOOK_PRIVATE=on allows them")])
 
 
 def _host(url: str) -> str:
-    """What of an address may be written down for good: the rest of it is a secret with many receivers."""
+    """The part of a URL that the audit log may hold: with many receivers, the rest is a secret."""
     return urlsplit(url).netloc
 
 
-def _is_number(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -14,7 +14,7 @@ from services.domain.webhooks.signing import new_secret
 from services.store.engine import Store
 from services.store.models import Delivery
 from services.webhooks import subscriptions
-from services.webhooks.delivery import Parcel
+from services.webhooks.delivery import DueMessage
 from tests.faults.fault_box import FaultBox
 from tests.support.box import FAKE_TRAINER
 from tests.support.certificates import Authority
@@ -66,7 +66,7 @@ def test_each_owner_gets_their_messages_and_a_slow_receiver_delays_no_other(
         redirected, _ = hook(box, redirecting.url(), ["job.failed"])
         for _ in range(10):  # more than are sent at once
             slow_webhook, _ = hook(box, slow.url(), by=other)
-            subscriptions.test(box.store, other, slow_webhook)
+            subscriptions.send_test(box.store, other, slow_webhook)
         box.start_worker()
         box.until("the slow one", lambda: slow.all)
 
@@ -97,7 +97,7 @@ def test_each_owner_gets_their_messages_and_a_slow_receiver_delays_no_other(
 def test_a_worker_that_is_killed_while_sending_loses_no_message(box: FaultBox) -> None:
     with receiving() as receiver:
         number, secret = hook(box, receiver.url())
-        subscriptions.test(box.store, box.owner, number)  # while no worker runs
+        subscriptions.send_test(box.store, box.owner, number)  # while no worker runs
         receiver.delay_s = 8.0
         first = box.start_worker()
         box.until("the first try", lambda: receiver.all)
@@ -132,7 +132,7 @@ class TestOverTls:
 
     def post(self, receiver: Receiver, host: str = NAME) -> Any:
         secret = new_secret()
-        answer = sending.send(Parcel(1, 1, 1, receiver.url(host), secret, "msg_1", b"{}"), allow_private=True)
+        answer = sending.send(DueMessage(1, 1, 1, receiver.url(host), secret, "msg_1", b"{}"), allow_private=True)
         for got in receiver.all:
             verify(secret, got.headers, got.body)
         return answer

@@ -178,7 +178,7 @@ def test_a_disk_that_cannot_be_written_while_unpacking_is_not_the_senders_fault(
         raise OSError(number, "No write")
 
     def checked_here(processes: Processes, module: str, request: dict[str, Any], limits: Limits) -> dict[str, Any]:
-        return dataclasses.asdict(upload_check.check(upload_check.Request(**request)))
+        return dataclasses.asdict(upload_check.check(upload_check.CheckRequest(**request)))
 
     monkeypatch.setattr("services.library.unpack._copy", full)
     monkeypatch.setattr(Processes, "run", checked_here)

@@ -112,7 +112,7 @@ def test_a_database_that_goes_away_in_the_middle_of_a_look_loses_nothing(
         write(session, two_jobs[0], "first")
     skip_a_number(several, *two_jobs)
     with monkeypatch.context() as patch:
-        patch.setattr(events, "ticket", lambda _: 1 / 0)
+        patch.setattr(events, "transaction_id", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             tail.read()
     assert messages(tail) + messages(tail) == ["first", "after it"]

@@ -20,7 +20,7 @@ from services.users import directory
 from services.users.principal import Principal
 from services.webhooks import delivery as deliveries
 from services.webhooks import subscriptions
-from services.webhooks.delivery import Parcel
+from services.webhooks.delivery import DueMessage
 from tests.support.desk import GB, Desk, ago
 from tests.support.receiver import Receiver, receiving, verify
 from worker import webhook_sender as sending
@@ -206,12 +206,12 @@ def test_one_that_says_nothing_is_broken_off_also_in_the_middle_of_a_handshake(
     secret = signing.new_secret()
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/"
-        parcel = Parcel(1, 1, 1, url, secret, "msg_1", b"{}")
+        message = DueMessage(1, 1, 1, url, secret, "msg_1", b"{}")
         sender, ends = sending.Sender(url, allow_private=True), list[Exception]()
 
         def post() -> None:
             try:
-                sender.post(parcel)
+                sender.post(message)
             except (OSError, http.client.HTTPException) as error:
                 ends.append(error)
 
@@ -244,20 +244,20 @@ def test_one_user_s_messages_leave_room_for_the_others(open_desk: Desk) -> None:
     theirs, _ = hook(open_desk, "http://127.0.0.1/", by=other)
     own, _ = hook(open_desk, "http://127.0.0.1/")
     for _ in range(150):  # more than are looked at in one go
-        subscriptions.test(open_desk.store, other, theirs)
-    subscriptions.test(open_desk.store, open_desk.owner, own)
-    first = deliveries.take_due(open_desk.store, 8, 2)
-    assert [parcel.webhook_id for parcel in first] == [theirs] * 2
-    assert [parcel.webhook_id for parcel in deliveries.take_due(open_desk.store, 6, 2, {other.user_id: 0})] == [own]
-    assert len(deliveries.take_due(open_desk.store, 6, 2, {other.user_id: 1})) == 1
-    assert len(deliveries.take_due(open_desk.store, 1, 2)) == 1
+        subscriptions.send_test(open_desk.store, other, theirs)
+    subscriptions.send_test(open_desk.store, open_desk.owner, own)
+    first = deliveries.claim_due(open_desk.store, 8, 2)
+    assert [message.webhook_id for message in first] == [theirs] * 2
+    assert [message.webhook_id for message in deliveries.claim_due(open_desk.store, 6, 2, {other.user_id: 0})] == [own]
+    assert len(deliveries.claim_due(open_desk.store, 6, 2, {other.user_id: 1})) == 1
+    assert len(deliveries.claim_due(open_desk.store, 1, 2)) == 1
 
 
 def test_two_workers_do_not_send_the_same(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
-    assert len(deliveries.take_due(open_desk.store, 10, 2)) == 1
-    assert deliveries.take_due(open_desk.store, 10, 2) == []
+    assert len(deliveries.claim_due(open_desk.store, 10, 2)) == 1
+    assert deliveries.claim_due(open_desk.store, 10, 2) == []
     make_due(open_desk)  # the first one died with it in hand
     assert deliver(open_desk) == 1
 
@@ -272,11 +272,11 @@ def test_one_that_is_gone_or_fails_for_days_is_disabled(open_desk: Desk, receive
     make_due(open_desk)
     assert deliver(open_desk) == 0
     with pytest.raises(Conflict):
-        subscriptions.test(open_desk.store, open_desk.owner, number)
+        subscriptions.send_test(open_desk.store, open_desk.owner, number)
 
     subscriptions.update(open_desk.store, open_desk.settings, open_desk.owner, number, {"disabled": False}, None)
     receiver.status = 500
-    subscriptions.test(open_desk.store, open_desk.owner, number)
+    subscriptions.send_test(open_desk.store, open_desk.owner, number)
     deliver(open_desk)
     assert subscriptions.show(open_desk.store, open_desk.owner, number)["disabled_at"] is None
     open_desk.set("webhooks", failing_since=ago(6 * 86_400))
@@ -327,8 +327,8 @@ def test_a_name_that_leads_to_a_private_address_is_not_called(
     desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, host: str, address: str | None
 ) -> None:
     number, _ = hook(desk, f"http://{host}:{receiver.server.server_port}/")
-    subscriptions.test(desk.store, desk.owner, number)
-    [parcel] = deliveries.take_due(desk.store, 1, 2)
+    subscriptions.send_test(desk.store, desk.owner, number)
+    [message] = deliveries.claim_due(desk.store, 1, 2)
     # From here on: nothing but the sending, and nothing that connects.
     if address is not None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -336,7 +336,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_called(
         monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answer)
     called: list[Any] = []
     monkeypatch.setattr(socket, "create_connection", lambda *args: called.append(args))
-    told = sending.send(parcel, allow_private=False)
+    told = sending.send(message, allow_private=False)
     assert (told.status, called, receiver.got) == (None, [], [])
     assert "private address" in (told.error or "")
 
@@ -344,8 +344,8 @@ def test_a_name_that_leads_to_a_private_address_is_not_called(
 def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that is looked up twice can lead to two places."""
     number, _ = hook(desk, "http://hooks.example/")
-    subscriptions.test(desk.store, desk.owner, number)
-    [parcel] = deliveries.take_due(desk.store, 1, 2)
+    subscriptions.send_test(desk.store, desk.owner, number)
+    [message] = deliveries.claim_due(desk.store, 1, 2)
     looked_up, called = [], []
 
     def look_up(host: str, *args: Any, **options: Any) -> Any:
@@ -358,7 +358,7 @@ def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, mo
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setattr(socket, "create_connection", connect)
-    told = sending.send(parcel, allow_private=False)
+    told = sending.send(message, allow_private=False)
     assert (looked_up, called) == (["hooks.example"], [("93.184.215.14", 80)])
     assert "could not be reached: closed" in (told.error or "")
 
@@ -379,7 +379,7 @@ def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
     number, _ = hook(desk, "https://hooks.example/")
     other = desk.user("other")
     assert subscriptions.list_webhooks(desk.store, other) == []
-    for act in (subscriptions.show, subscriptions.test, subscriptions.remove):
+    for act in (subscriptions.show, subscriptions.send_test, subscriptions.remove):
         with pytest.raises(NotFound):
             act(desk.store, other, number)
     with pytest.raises(NotFound):
@@ -398,8 +398,8 @@ def test_there_is_a_limit(desk: Desk) -> None:
 
 def test_removed_it_takes_what_was_to_be_sent_with_it(open_desk: Desk, receiver: Receiver) -> None:
     number, _ = hook(open_desk, receiver.url())
-    subscriptions.test(open_desk.store, open_desk.owner, number)
-    [parcel] = deliveries.take_due(open_desk.store, 1, 2)
+    subscriptions.send_test(open_desk.store, open_desk.owner, number)
+    [message] = deliveries.claim_due(open_desk.store, 1, 2)
     subscriptions.remove(open_desk.store, open_desk.owner, number)
-    deliveries.note(open_desk.store, parcel, deliveries.Answer(200))  # it was under way: no harm
+    deliveries.record_result(open_desk.store, message, deliveries.SendResult(200))  # it was under way: no harm
     assert open_desk.rows(Delivery) == []
