@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from services.logs import search
-from services.logs.line_index import LineIndex
+from services.logs.line_index import IndexedLog, LineIndex
 
 TIMES = 5
 ALL = 2**40
@@ -61,7 +61,10 @@ def main() -> None:
                 ("search: nowhere            ", "no such text"),
                 ("search: nowhere, umlaut    ", "nirgends Größe"),
             ):
-                print(name, took(lambda text=text: search.search_back(file, index, size, text, None, 100, ALL)))
+                print(
+                    name,
+                    took(lambda text=text: search.search_backward(IndexedLog(file, size, index), text, None, 100, ALL)),
+                )
 
 
 if __name__ == "__main__":

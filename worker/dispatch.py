@@ -10,7 +10,7 @@ from pathlib import Path
 
 from services.attempt_paths import attempt_dir, job_dir
 from services.attempts import finish
-from services.attempts.finish import Left
+from services.attempts.finish import AttemptResults
 from services.datasets import library
 from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, AttemptSpec, Device
@@ -69,7 +69,7 @@ def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReadin
 
 
 def _return_claim(store: Store, claim: Claim, ending: Ending) -> None:
-    finish.conclude(store, claim.job_id, claim.attempt, claim.token, Left(None, None, ending))
+    finish.conclude(store, claim.job_id, claim.attempt, claim.token, AttemptResults(None, None, ending))
 
 
 def _build_config(settings: Settings, claim: Claim) -> Config:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from services.attempt_paths import attempt_dir, job_lock
 from services.attempts import finish
-from services.attempts.evidence import Facts
-from services.attempts.finish import HeldAttempt, Left, TrainerEnd, finish_attempt
+from services.attempts.evidence import HostFacts
+from services.attempts.finish import AttemptResults, HeldAttempt, TrainerEnd, finish_attempt
 from services.broker import wake_workers
 from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, OUTCOME_FILE
@@ -109,11 +109,11 @@ class Reaper:
         lease = orphan.lease
         if not _has_begun(orphan.folder):
             ending = Ending(Diagnosis.INTERRUPTED, "the worker was lost before training began", None)
-            left = Left(None, None, ending)
+            left = AttemptResults(None, None, ending)
             return finish.conclude(self._store, lease.job_id, lease.attempt, lease.token, left) is not None
         status, killed_because = notes.read_exit(orphan.folder)
         held = HeldAttempt(lease.job_id, lease.attempt, lease.token, orphan.folder)
-        facts = Facts() if orphan.rebooted else read_saved_facts(orphan.folder)
+        facts = HostFacts() if orphan.rebooted else read_saved_facts(orphan.folder)
         end = TrainerEnd(status, killed_because, facts, rebooted=orphan.rebooted)
         return finish_attempt(self._store, held, end) is not None
 

@@ -37,21 +37,18 @@ def read_log(
     The header `Downshift-Cut: true` says that the log is too long and that its beginning was not read.
     """
     if q is not None:
-        return _excerpt(read.search_log(context.store, context.settings, caller, job_id, attempt, q, tail or _MATCHES))
+        with read.open_log(context.store, context.settings, caller, job_id, attempt) as log:
+            return _excerpt(read.search_log(log, q, tail or _MATCHES))
     if tail is not None:
-        return _excerpt(read.tail_log(context.store, context.settings, caller, job_id, attempt, tail))
-    number, file = read.open_log(context.store, context.settings, caller, job_id, attempt)
-    if file is None:
-        return _excerpt(Excerpt(number, "", False))
-    size = file.seek(0, 2)
-    file.seek(0)
-    return file_response(
-        request,
-        file,
-        size,
-        TEXT,
-        {"Downshift-Attempt": str(number), **attachment(f"job-{job_id}-attempt-{number}.log")},
-    )
+        with read.open_log(context.store, context.settings, caller, job_id, attempt) as log:
+            return _excerpt(read.tail_log(log, tail))
+    log = read.open_log(context.store, context.settings, caller, job_id, attempt)
+    if log.file is None:
+        return _excerpt(Excerpt(log.attempt, "", False))
+    size = log.file.seek(0, 2)
+    log.file.seek(0)
+    headers = {"Downshift-Attempt": str(log.attempt), **attachment(f"job-{job_id}-attempt-{log.attempt}.log")}
+    return file_response(request, log.file, size, TEXT, headers)
 
 
 @router.get("/logs/lines", response_model=LogLines)
@@ -68,7 +65,8 @@ def read_log_lines(
     noise: Annotated[bool, Query(description="Also return the blocks of TensorFlow's routine messages.")] = False,
 ) -> Any:
     """Lines of a log by number. A line is cut after 10,000 bytes. Fewer lines are returned if they are very long."""
-    return read.read_lines(context.store, context.settings, caller, job_id, attempt, first, lines, noise=noise)
+    with read.open_log(context.store, context.settings, caller, job_id, attempt) as log:
+        return read.read_lines(log, first, lines, noise=noise)
 
 
 @router.get("/logs/search", response_model=LogMatches)
@@ -86,7 +84,8 @@ def search_log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Any:
     """Lines that contain a text, with their numbers, in log order. Without `after` and `before`: the last matches."""
-    return read.find_lines(context.store, context.settings, caller, job_id, attempt, q, after, before, limit)
+    with read.open_log(context.store, context.settings, caller, job_id, attempt) as log:
+        return read.find_lines(log, q, after, before, limit)
 
 
 @router.get("/logs/error", response_model=LogTrouble)

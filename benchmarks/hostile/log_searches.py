@@ -4,7 +4,7 @@ import tempfile
 
 from benchmarks.hostile.registry import Trial, case
 from services.logs import search
-from services.logs.line_index import LineIndex
+from services.logs.line_index import IndexedLog, LineIndex
 from services.logs.read import _MOST_SEARCHED
 
 LIMIT = 1000  # lines, where a search does not say how many
@@ -21,8 +21,8 @@ def searching(line: bytes, text: str, back: bool) -> Trial:
     def work() -> object:
         index = LineIndex()
         if back:
-            return search.search_back(file, index, size, text, None, LIMIT, _MOST_SEARCHED)
-        return search.search_on(file, index, size, text, 0, LIMIT, _MOST_SEARCHED)
+            return search.search_backward(IndexedLog(file, size, index), text, None, LIMIT, _MOST_SEARCHED)
+        return search.search_forward(IndexedLog(file, size, index), text, 0, LIMIT, _MOST_SEARCHED)
 
     return Trial(size, work)
 

@@ -24,7 +24,7 @@ from services.planning.plan_json import policy_of_job
 from services.store import attempts, devices, training_series
 from services.store.models import Attempt, Job
 
-__all__ = ["Chosen", "apply", "choose"]
+__all__ = ["apply", "choose"]
 
 _VERBS = {
     Next.SUCCEED: Verb.SUCCEED,
@@ -34,13 +34,13 @@ _VERBS = {
     Next.CANCEL: Verb.CANCEL,
     Next.PAUSE: Verb.PAUSE,
 }
-_GOES_ON = (Next.AGAIN, Next.RETRY_LATER, Next.PAUSE)
-_POINTS = 200  # of a series, for its slope
+_KEEPS_PLAN = (Next.AGAIN, Next.RETRY_LATER, Next.PAUSE)
+_POINTS = 200  # of a series, to fit its slope
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What follows an attempt. `decision` and `capacity`: the smaller plan, where there is one.
+class Choice:
+    """What follows an attempt. `decision` and `capacity`: the smaller plan, if there is one.
 
     `reason`: why the job fails. `waiting`: what it waits for before the next attempt, other than its turn.
     """
@@ -62,10 +62,10 @@ def choose(
     ending: Ending,
     now: datetime.datetime,
     others: Sequence[Mapping[str, Any]] = (),
-) -> Chosen:
-    """Only reads. The attempt must hold its ending already, and its measurement must be in the store.
+) -> Choice:
+    """Choose without writing. The attempt's ending and its measurement must be stored already.
 
-    `others`: other processes seen on the device at the end; where there are none, its host's last report counts.
+    `others`: other processes on the device at the end; if empty, those of the host's last report are used.
     """
     all_attempts = attempts.of_job(session, job.id)
     stop = Stop(job.stop) if job.stop else None
@@ -78,33 +78,33 @@ def choose(
     )
     if remedy.next is Next.RETRY_LATER:
         waiting = _waiting(session, attempt, ending, remedy, others, now)
-        return Chosen(remedy, Verb.REQUEUE, remedy.said, None, saved, waiting=waiting)
+        return Choice(remedy, Verb.REQUEUE, remedy.said, None, saved, waiting=waiting)
     if remedy.next is not Next.SMALLER:
-        return Chosen(remedy, _VERBS[remedy.next], remedy.said, remedy.reason, saved)
+        return Choice(remedy, _VERBS[remedy.next], remedy.said, remedy.reason, saved)
     decision, capacity = plan_job.plan_after(session, job, all_attempts, now)
     if not isinstance(decision, Decision):
-        return Chosen(remedy, Verb.FAIL, f"Not retried. {decision.reason}", decision.reason, saved)
+        return Choice(remedy, Verb.FAIL, f"Not retried. {decision.reason}", decision.reason, saved)
     verb = Verb.PAUSE if stop is Stop.PAUSE else Verb.REQUEUE
-    return Chosen(remedy, verb, decision.summary, None, saved, decision, capacity)
+    return Choice(remedy, verb, decision.summary, None, saved, decision, capacity)
 
 
 def apply(
-    session: Session, job: Job, attempt: Attempt, chosen: Chosen, now: datetime.datetime, end: Mapping[str, Any]
+    session: Session, job: Job, attempt: Attempt, choice: Choice, now: datetime.datetime, end: Mapping[str, Any]
 ) -> None:
-    """Write what was chosen. `end`: how the attempt ended, for webhooks."""
-    remedy = chosen.remedy
+    """Write the choice to the job. `end`: how the attempt ended, for webhooks."""
+    remedy = choice.remedy
     job.adjustments = remedy.adjustments.to_dict()
-    if remedy.next in _GOES_ON:
+    if remedy.next in _KEEPS_PLAN:
         adopt.record_remedy(job, remedy.said, remedy.changes)
-    if remedy.next in _GOES_ON or chosen.decision is not None:
-        job.step = chosen.saved_step  # later steps are trained again
-    if chosen.waiting is not None:
-        job.not_before = chosen.waiting.until
+    if remedy.next in _KEEPS_PLAN or choice.decision is not None:
+        job.step = choice.saved_step  # later steps are trained again
+    if choice.waiting is not None:
+        job.not_before = choice.waiting.until
     transitions.move(
-        session, job, chosen.verb, now, reason=chosen.reason, waiting=chosen.waiting, attempt=attempt.number, end=end
+        session, job, choice.verb, now, reason=choice.reason, waiting=choice.waiting, attempt=attempt.number, end=end
     )
-    if chosen.decision is not None:
-        adopt.plan_after_oom(session, job, attempt.number, chosen.decision, chosen.capacity, now, end)
+    if choice.decision is not None:
+        adopt.plan_after_oom(session, job, attempt.number, choice.decision, choice.capacity, now, end)
     if attempt.reason == Reason.COMPLETED and job.state == State.SUCCEEDED:
         job.step = job.steps
 
@@ -112,7 +112,7 @@ def apply(
 def _scene(
     session: Session, attempt: Attempt, ending: Ending, others: Sequence[Mapping[str, Any]], saved: int
 ) -> Scene:
-    """Look up only what this diagnosis needs."""
+    """Read only what this diagnosis needs."""
     outcome = attempt.outcome or {}
     return Scene(
         message=ending.message,
@@ -148,17 +148,17 @@ def _waiting(
 
 
 def _growth(session: Session, attempt: Attempt) -> str:
-    words = []
-    for name, what in (("device_memory", "device memory"), ("host_memory", "host memory")):
+    sentences = []
+    for name, memory in (("device_memory", "device memory"), ("host_memory", "host memory")):
         buckets = training_series.series_of_attempt(session, attempt.job_id, attempt.number, name, _POINTS)
         growth = growth_of(Sample(bucket.step, round(bucket.mean)) for bucket in buckets)
         if growth is not None and growth.is_clear:
-            words.append(in_words(what, growth))
-    return ", ".join(words)
+            sentences.append(in_words(memory, growth))
+    return ", ".join(sentences)
 
 
 def _input_sizes(attempt: Attempt) -> InputSizes | None:
-    """As it ran; None where it never had a configuration."""
+    """The input sizes that the attempt ran with; None if it has no readable configuration."""
     if not attempt.config:
         return None
     try:

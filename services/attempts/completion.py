@@ -1,6 +1,6 @@
-"""Whether an attempt that says that it completed has left all that a completed one leaves.
+"""Check the files of an attempt whose outcome says that it completed.
 
-Asked where nobody saw the exit status: the outcome alone is the trainer's word, its files are proof.
+Needed where the exit status is unknown: the outcome alone is only the trainer's claim.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ _LARGEST = 16 * 2**20  # bytes
 
 
 def what_is_missing(attempt_dir: Path, outcome: Outcome) -> str | None:
-    """What keeps `outcome` from being believed; None where the last checkpoint and the export are there, whole."""
+    """Why `outcome` cannot be true; None if the last checkpoint and the export are complete."""
     try:
         spec = AttemptSpec.from_json(_text(attempt_dir / SPEC_FILE), passed_over=[])
         steps = pipeline_config.steps_of(pipeline_config.parse(_text(attempt_dir / CONFIG_FILE)))
@@ -52,10 +52,10 @@ def _text(path: Path) -> str:
 
 
 def _is_whole(checkpoint: Path) -> bool:
-    """Of TensorFlow's format: an index, and each of the pieces of data that their own names count."""
-    pieces = [file for file in checkpoint.parent.glob(f"{checkpoint.name}.data-*-of-*") if _has_content(file)]
-    count = {file.name.rpartition("-of-")[2] for file in pieces}
-    return _has_content(checkpoint.with_name(f"{checkpoint.name}.index")) and count == {f"{len(pieces):05d}"}
+    """A TensorFlow checkpoint has an index and as many data files as the names of these say."""
+    shards = [file for file in checkpoint.parent.glob(f"{checkpoint.name}.data-*-of-*") if _has_content(file)]
+    count = {file.name.rpartition("-of-")[2] for file in shards}
+    return _has_content(checkpoint.with_name(f"{checkpoint.name}.index")) and count == {f"{len(shards):05d}"}
 
 
 def _has_content(file: Path) -> bool:

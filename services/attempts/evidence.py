@@ -1,4 +1,4 @@
-"""What was measured of an attempt, for its diagnosis: by its host while it ran, by its trainer, and when it began."""
+"""Collect the measurements of an attempt that its diagnosis needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,23 +14,22 @@ from services.store import attempts, devices, training_series
 from services.store.engine import Store
 from services.store.models import Attempt
 
-__all__ = ["Facts", "known"]
+__all__ = ["HostFacts", "known_case"]
 
 _SAMPLES = 200
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What only the host could see. None, and nobody, where it did not look or does not know."""
+class HostFacts:
+    """What only the host can observe. None or empty where it is unknown."""
 
-    held_by_others: int | None = None  # bytes of the device, at most, in the last minute
-    others: tuple[Mapping[str, Any], ...] = ()  # who they were then: {"pid", "name", "used_bytes"}
+    held_by_others: int | None = None  # the most device bytes of other processes in the last minute
+    others: tuple[Mapping[str, Any], ...] = ()  # these processes: {"pid", "name", "used_bytes"}
     oom_kills: int | None = None  # in the trainer's control group while it ran
 
 
-def known(store: Store, job_id: int, number: int, facts: Facts) -> Case:
-    """All that is known of the end of an attempt but its log, its outcome and its exit status. Its events must have
-    been taken in."""
+def known_case(store: Store, job_id: int, number: int, facts: HostFacts) -> Case:
+    """The case of an ended attempt, without its log, outcome and exit status. Its events must have been ingested."""
     with store.reading() as session:
         attempt = attempts.get(session, job_id, number)
         if attempt is None:
@@ -49,7 +48,7 @@ def known(store: Store, job_id: int, number: int, facts: Facts) -> Case:
 
 
 def _samples(session: Session, attempt: Attempt) -> list[Sample]:
-    """Of the device's memory from step to step; none where it was no step that ran out."""
+    """Device memory over the steps; empty unless the attempt ended while training."""
     if attempt.phase != Phase.TRAINING:
         return []
     held = training_series.series_of_attempt(session, attempt.job_id, attempt.number, "device_memory", _SAMPLES)

@@ -1,8 +1,8 @@
-"""What a trainer reports (`events.jsonl`) becomes rows: series of metrics, events for people, progress of the job.
+"""Store a trainer's reports (`events.jsonl`) as rows: series of metrics, events of the job, and its progress.
 
-Nothing that stands in the file stops the reading. A line that is no event, or that the database refuses, is passed over
-and noted as a warning; it costs only itself. Read in batches from where the last one ended; the position is kept in the
-transaction that keeps the rows, so a supervisor that dies between two batches loses and doubles nothing.
+No content of the file stops the reading. A line that is not an event, or that the database refuses, is skipped and
+reported in a warning. Lines are read in batches. The position is stored in the same transaction as the rows, so that a
+supervisor that dies between two batches loses nothing and stores nothing twice.
 """
 
 import dataclasses
@@ -29,11 +29,11 @@ from services.store.training_series import Value
 __all__ = ["ingest"]
 
 _BATCH_BYTES = 1024 * 1024
-_LONGEST_LINE = 16 * 1024 * 1024  # what is longer is no event
-_LONGEST_PHASE = 32  # as the database keeps it
+_LONGEST_LINE = 16 * 1024 * 1024  # longer lines are skipped
+_LONGEST_PHASE = 32  # the limit of the database's column
 _LONGEST_PROBLEM = 300
-_LATEST = 253_402_214_400  # 31 December 9999: later moments are none in another zone
-_SLOWEST_STEP_S = 1e6  # eleven days: more is no step, and what is left of a job could not be said in seconds
+_LATEST = 253_402_214_400  # 31 December 9999; later times overflow in other time zones
+_SLOWEST_STEP_S = 1e6  # eleven days; with more, the remaining time of a job would overflow
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +46,7 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Line:
-    """One line of the file: an event, or the reason why it is none."""
+    """One line of the file: an event, or the reason why it is not one."""
 
     length: int
     event: _Event | None = None
@@ -55,7 +55,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Target:
-    """The attempt whose lines these are, and the lease that allows to keep them."""
+    """The attempt that the lines belong to, and the token of its lease."""
 
     store: Store
     job_id: int
@@ -64,35 +64,37 @@ class _Target:
 
 
 def ingest(store: Store, job_id: int, number: int, token: str, attempt_dir: Path) -> int:
-    """Take in what is new; returns the bytes read, 0 where there was nothing. Needs the lease's token."""
+    """Store the next batch of lines. Returns the bytes read; 0 if there was nothing or the lease is lost."""
     with store.reading() as session:
         attempt = attempts.get(session, job_id, number)
         position = attempt.ingested if attempt else 0
     read = _read_from(attempt_dir / EVENTS_FILE, position)
     lines = [_parse(line) for line in read.splitlines(keepends=True)]
-    if not lines or not _take_in(_Target(store, job_id, number, token), position, lines):
+    if not lines or not _store_lines(_Target(store, job_id, number, token), position, lines):
         return 0
     return len(read)
 
 
-def _take_in(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
-    """Keep these lines, without those that cannot be kept: halving finds them. False where the lease is gone, or
-    somebody else has read on from `position`."""
+def _store_lines(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
+    """Store these lines except those that the database refuses, which are found by bisection.
+
+    False if the lease is lost, or if another process has stored lines from `position` on.
+    """
     try:
-        return _keep(target, position, lines)
+        return _store_together(target, position, lines)
     except StoreUnavailable:
         raise
     except Exception as error:
         if len(lines) == 1:
             refused = dataclasses.replace(lines[0], event=None, problem=f"it cannot be stored: {error}")
-            return _keep(target, position, [refused])
+            return _store_together(target, position, [refused])
     half = len(lines) // 2
     middle = position + sum(line.length for line in lines[:half])
-    return _take_in(target, position, lines[:half]) and _take_in(target, middle, lines[half:])
+    return _store_lines(target, position, lines[:half]) and _store_lines(target, middle, lines[half:])
 
 
-def _keep(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
-    """All in one transaction."""
+def _store_together(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
+    """Store the lines in one transaction."""
     found = [line.event for line in lines if line.event]
     with target.store.transaction() as session:
         if leases.held(session, target.job_id, target.token) is None:
@@ -101,12 +103,12 @@ def _keep(target: _Target, position: int, lines: Sequence[_Line]) -> bool:
         if job is None or attempt is None or attempt.ingested != position:
             return False
         training_series.record(session, job.id, attempt.number, [value for event in found for value in _values(event)])
-        told = [event for event in found if event.kind != EventKind.STEP]  # those are the metrics
-        events.add_many(session, [_row(job, attempt, event) for event in [*told, *_note_of(lines)]])
+        shown = [event for event in found if event.kind != EventKind.STEP]  # steps are in the series
+        events.add_many(session, [_row(job, attempt, event) for event in [*shown, *_warning_of_skipped(lines)]])
         for event in found:
-            _progress(job, attempt, event)
+            _update_progress(job, attempt, event)
             if event.kind == EventKind.PROBE:
-                probe_result.take_in(session, job, attempt, event.data, event.at)
+                probe_result.apply(session, job, attempt, event.data, event.at)
         attempt.ingested = position + sum(line.length for line in lines)
     return True
 
@@ -115,8 +117,7 @@ def _row(job: Job, attempt: Attempt, event: _Event) -> dict[str, Any]:
     return {"job_id": job.id, "attempt": attempt.number, "kind": event.kind, "at": event.at, "data": event.data}
 
 
-def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
-    """A warning about the lines that were passed over, if there are any."""
+def _warning_of_skipped(lines: Sequence[_Line]) -> Iterator[_Event]:
     problems = [line.problem for line in lines if line.problem]
     if problems:
         message = f"ignored {counted(len(problems), 'line')} of {EVENTS_FILE}: {text(problems[0])[:_LONGEST_PROBLEM]}"
@@ -125,7 +126,7 @@ def _note_of(lines: Sequence[_Line]) -> Iterator[_Event]:
 
 
 def _read_from(path: Path, position: int) -> bytes:
-    """Whole lines only: the last one may still be in the writing. A line may be longer than a batch, up to a limit."""
+    """Whole lines only, as the last one may be incomplete. One line may be longer than a batch, up to a limit."""
     try:
         with open_regular(path) as file:
             file.seek(position)
@@ -149,12 +150,12 @@ def _parse(line: bytes) -> _Line:
         return _Line(len(line), problem=f"not an event ({type(error).__name__}: {error})")
 
 
-def _event(said: Any) -> _Event:
-    values = storable(said)
+def _event(parsed: Any) -> _Event:
+    values = storable(parsed)
     kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
     if not 0 <= seconds < _LATEST:
         raise ValueError(f"time: {seconds:g} is not a valid time")
-    step = said.get("step")
+    step = parsed.get("step")
     if isinstance(step, int) and not isinstance(step, bool) and count(step) is None:
         raise ValueError("step: out of range")
     if kind == EventKind.EVAL:
@@ -182,20 +183,20 @@ def _values(event: _Event) -> Iterator[Value]:
     elif event.kind == EventKind.EVAL:
         found = dict(_part(data, "metrics"))
     for name, value in found.items():
-        known = number(value)
-        if known is not None:
-            yield Value(_series_name(name), step, known, event.at)
+        finite = number(value)
+        if finite is not None:
+            yield Value(_series_name(name), step, finite, event.at)
 
 
 def _series_name(metric: str) -> str:
-    """As long as the database allows. Two long names that begin alike stay two."""
+    """The name, shortened to the limit of the database's column; a digest keeps long names with equal starts apart."""
     if len(metric) <= LONGEST_METRIC_NAME:
         return metric
     digest = hashlib.sha256(metric.encode()).hexdigest()[:10]
     return f"{metric[: LONGEST_METRIC_NAME - len(digest) - 1]}…{digest}"
 
 
-def _progress(job: Job, attempt: Attempt, event: _Event) -> None:
+def _update_progress(job: Job, attempt: Attempt, event: _Event) -> None:
     data = event.data
     step = count(data.get("step"))
     if step is not None:
@@ -213,5 +214,6 @@ def _progress(job: Job, attempt: Attempt, event: _Event) -> None:
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object called `name`; empty if there is none."""
     part = data.get(name)
     return part if isinstance(part, Mapping) else {}

@@ -1,4 +1,4 @@
-"""What a probe chose becomes the plan, and what it measured the memory law's."""
+"""Make the micro-batch that a probe chose part of the plan, and store the probe's measurements."""
 
 import dataclasses
 import datetime
@@ -12,25 +12,25 @@ from services.domain.plan import changes as plan_changes
 from services.domain.plan.plan import Plan
 from services.domain.planner import probe
 from services.planning import adopt, past_attempts
-from services.planning.measurements import law_for, measurement, possible_peak
+from services.planning.measurements import law_for, measurement_row, plausible_peak
 from services.planning.plan_json import change_values, plan_of_job, prediction_values
 from services.sanitize import count
 from services.store import measurements
 from services.store.models import Attempt, Job
 
-__all__ = ["take_in"]
+__all__ = ["apply"]
 
 
-def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any], now: datetime.datetime) -> None:
-    """Follow a `probe` event of the running attempt. One that cannot be true of its plan is passed over."""
+def apply(session: Session, job: Job, attempt: Attempt, report: Mapping[str, Any], now: datetime.datetime) -> None:
+    """Apply a `probe` event of the running attempt. Ignores one that does not fit the attempt's plan."""
     before = plan_of_job(attempt.plan)
-    points, chosen = _points(said, before.batch_size), count(said.get("chosen"))
+    points, chosen = _points(report, before.batch_size), count(report.get("chosen"))
     if chosen not in points:
         return
     after = dataclasses.replace(before, micro_batch=chosen)
     for size, peak in points.items():
         plan = dataclasses.replace(before, micro_batch=size)
-        _keep(session, attempt, plan, peak, now, brief=size in _brief(said))
+        _add_measurement(session, attempt, plan, peak, now, brief=size in _brief(report))
     law = law_for(session, [after.model], past_attempts.device_kind(attempt))
     why = probe.found(points, attempt.limit_bytes)
     changes = plan_changes.changes(before, after, why)
@@ -43,36 +43,36 @@ def take_in(session: Session, job: Job, attempt: Attempt, said: Mapping[str, Any
     adopt.probed_plan(job, attempt, after, planned)
 
 
-def _points(said: Mapping[str, Any], batch: int) -> dict[int, int | None]:
-    """Peaks by micro-batch; None where it ran out."""
+def _points(report: Mapping[str, Any], batch: int) -> dict[int, int | None]:
+    """Peaks by micro-batch; None where memory ran out."""
     points: dict[int, int | None] = {}
-    for point in _tried(said):
+    for point in _tried(report):
         size, peak = count(point.get("micro_batch")), count(point.get("peak"))
         if size and batch % size == 0 and (peak or point.get("peak") is None):
             points[size] = peak
     return points
 
 
-def _brief(said: Mapping[str, Any]) -> set[int]:
-    """The micro-batches that were computed so few times that more may need more."""
-    tried = [(count(point.get("micro_batch")), count(point.get("runs"))) for point in _tried(said)]
+def _brief(report: Mapping[str, Any]) -> set[int]:
+    """The micro-batches that ran so few times that a longer run may need more memory."""
+    tried = [(count(point.get("micro_batch")), count(point.get("runs"))) for point in _tried(report)]
     return {size for size, runs in tried if size and runs is not None and runs < ENOUGH_RUNS}
 
 
-def _tried(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = said.get("points")
+def _tried(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = report.get("points")
     return [point for point in found if isinstance(point, Mapping)] if isinstance(found, list) else []
 
 
-def _keep(
+def _add_measurement(
     session: Session, attempt: Attempt, plan: Plan, peak: int | None, now: datetime.datetime, *, brief: bool
 ) -> None:
-    if peak is not None and not possible_peak(peak, attempt):
+    if peak is not None and not plausible_peak(peak, attempt):
         return
     complete = peak is not None
-    known = peak if peak is not None else attempt.limit_bytes + 1
-    found = measurement(attempt, plan, now, peak=known, complete=complete, brief=brief and complete)
-    measurements.add(session, found)
+    at_least = peak if peak is not None else attempt.limit_bytes + 1
+    row = measurement_row(attempt, plan, now, peak=at_least, complete=complete, brief=brief and complete)
+    measurements.add(session, row)
 
 
 def _sentence(before: Plan, after: Plan, why: str) -> str:

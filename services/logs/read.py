@@ -1,8 +1,8 @@
-"""What a trainer printed: the end of it, the lines that hold a text, or all of it. Memory is bounded in each."""
+"""Read a trainer's log: its end, lines by number, lines that contain a text. Memory is bounded in each case."""
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from services.attempt_paths import attempt_folder, job_dir
 from services.domain.contract import LOG_FILE
@@ -12,7 +12,7 @@ from services.domain.diagnosis.log.noise import noise_in
 from services.errors import NotFound
 from services.jobs import queries
 from services.logs import search
-from services.logs.line_index import index_of
+from services.logs.line_index import IndexedLog, index_of
 from services.logs.search import Match
 from services.safe_files import CHUNK, open_below
 from services.settings import Settings
@@ -20,10 +20,8 @@ from services.store.engine import Store
 from services.users.principal import Principal
 
 __all__ = [
+    "AttemptLog",
     "Excerpt",
-    "Matches",
-    "Page",
-    "Trouble",
     "find_lines",
     "find_trouble",
     "open_log",
@@ -32,46 +30,55 @@ __all__ = [
     "tail_log",
 ]
 
-_MOST_TAIL = 8 * 2**20  # bytes of an answer, however long the lines are
-_MOST_NOISE = 256 * 2**10  # bytes, from the beginning: some milliseconds
-_MOST_SEARCHED = 512 * 2**20  # bytes, from the end: a second or so
+_MOST_TAIL = 8 * 2**20  # bytes of a response, however long the lines are
+_MOST_NOISE = 256 * 2**10  # bytes from the beginning; takes some milliseconds
+_MOST_SEARCHED = 512 * 2**20  # bytes from the end; takes about a second
+
+
+@dataclass(frozen=True)
+class AttemptLog:
+    """An attempt's open log, which a `with` block closes. `file`: None if nothing was printed yet."""
+
+    attempt: int
+    file: BinaryIO | None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file is not None:
+            self.file.close()
 
 
 @dataclass(frozen=True)
 class Excerpt:
     attempt: int
     text: str
-    is_cut: bool  # there is more before it that was not looked at
+    is_cut: bool  # there may be more before it that was not read
 
 
-def open_log(
-    store: Store, settings: Settings, principal: Principal, job_id: int, attempt: int | None
-) -> tuple[int, BinaryIO | None]:
-    """The attempt's number (None: the newest) and its log, None where nothing was printed yet. Raises NotFound."""
+def open_log(store: Store, settings: Settings, principal: Principal, job_id: int, attempt: int | None) -> AttemptLog:
+    """Open the log of an attempt (None: the newest one). Raises NotFound."""
     with store.reading() as session:
         number = queries.visible_attempt(session, principal, job_id, attempt).number
     try:
-        return number, open_below(job_dir(settings, job_id), f"{attempt_folder(number)}/{LOG_FILE}")
+        return AttemptLog(number, open_below(job_dir(settings, job_id), f"{attempt_folder(number)}/{LOG_FILE}"))
     except NotFound:
-        return number, None
+        return AttemptLog(number, None)
 
 
-def tail_log(
-    store: Store, settings: Settings, principal: Principal, job_id: int, attempt: int | None, lines: int
-) -> Excerpt:
+def tail_log(log: AttemptLog, lines: int) -> Excerpt:
     """The last lines, read from the end of the file."""
-    number, file = open_log(store, settings, principal, job_id, attempt)
-    if file is None:
-        return Excerpt(number, "", False)
-    with file:
-        data, is_cut = _tail(file, lines)
-    return Excerpt(number, data.decode(errors="replace"), is_cut)
+    if log.file is None:
+        return Excerpt(log.attempt, "", False)
+    data, is_cut = _tail(log.file, lines)
+    return Excerpt(log.attempt, data.decode(errors="replace"), is_cut)
 
 
 def _tail(file: BinaryIO, lines: int) -> tuple[bytes, bool]:
     size = position = file.seek(0, os.SEEK_END)
     data = b""
-    # The end of the line before them is looked for too: only then is the first of them known to be whole.
+    # One newline more than lines: only then is the first line known to be whole.
     while position and data.count(b"\n", 0, -1) < lines and size - position < _MOST_TAIL:
         step = min(CHUNK, position)
         position -= step
@@ -83,23 +90,18 @@ def _tail(file: BinaryIO, lines: int) -> tuple[bytes, bool]:
     return data[start + 1 :][-_MOST_TAIL:], start < 0 < position
 
 
-def search_log(
-    store: Store, settings: Settings, principal: Principal, job_id: int, attempt: int | None, text: str, lines: int
-) -> Excerpt:
-    """The last lines that hold `text` in any case."""
-    number, file = open_log(store, settings, principal, job_id, attempt)
-    if file is None:
-        return Excerpt(number, "", False)
-    with file:
-        size = file.seek(0, os.SEEK_END)
-        found = search.search_back(file, index_of(file), size, text, None, lines, _MOST_SEARCHED)
+def search_log(log: AttemptLog, text: str, lines: int) -> Excerpt:
+    """The last lines that contain `text`, ignoring case."""
+    if log.file is None:
+        return Excerpt(log.attempt, "", False)
+    found = search.search_backward(IndexedLog.of(log.file), text, None, lines, _MOST_SEARCHED)
     shown = "".join(f"{match.text}\n" for match in found.matches)
-    return Excerpt(number, shown, not found.is_complete and len(found.matches) < lines)
+    return Excerpt(log.attempt, shown, not found.is_complete and len(found.matches) < lines)
 
 
 @dataclass(frozen=True)
-class Page:
-    """Lines of a log from line `first` on; `is_whole`: the last of them is written to its end."""
+class LogPage:
+    """Lines of a log from line `first` on; `is_whole`: the last one ends with a newline."""
 
     attempt: int
     bytes: int
@@ -110,72 +112,48 @@ class Page:
     noise: list[tuple[int, int]] = field(default_factory=list)
 
 
-def read_lines(
-    store: Store,
-    settings: Settings,
-    principal: Principal,
-    job_id: int,
-    attempt: int | None,
-    first: int | None,
-    count: int,
-    *,
-    noise: bool = False,
-) -> Page:
-    """`count` lines from line `first` on, or the last ones (None). Fewer, where they are very long.
+def read_lines(log: AttemptLog, first: int | None, count: int, *, noise: bool = False) -> LogPage:
+    """`count` lines from line `first` on, or the last ones (None). Fewer if they are very long.
 
-    `noise`: with the blocks of messages that TensorFlow prints at every start, in the first part of the log.
+    `noise`: also return the blocks of messages that TensorFlow prints at every start.
     """
-    number, file = open_log(store, settings, principal, job_id, attempt)
-    if file is None:
-        return Page(number, 0, 0, first or 1, [], True)
-    with file:
-        index, size = index_of(file), file.seek(0, os.SEEK_END)
-        total = index.total(file, size)
-        begin = max(1, total - count + 1) if first is None else first
-        start = index.start_of(file, begin, size)
-        end = min(index.start_of(file, begin + count, size), start + _MOST_TAIL)
-        data = os.pread(file.fileno(), end - start, start)
-        noisy = noise_in(os.pread(file.fileno(), _MOST_NOISE, 0).split(b"\n")) if noise else []
-    lines = data.split(b"\n")
+    if log.file is None:
+        return LogPage(log.attempt, 0, 0, first or 1, [], True)
+    indexed = IndexedLog.of(log.file)
+    total = indexed.total_lines()
+    begin = max(1, total - count + 1) if first is None else first
+    start = indexed.start_of(begin)
+    end = min(indexed.start_of(begin + count), start + _MOST_TAIL)
+    noisy = noise_in(indexed.read(0, _MOST_NOISE).split(b"\n")) if noise else []
+    lines = indexed.read(start, end).split(b"\n")
     is_whole = lines[-1] == b""
     shown = [line[: search.LONGEST_SHOWN].decode(errors="replace") for line in (lines[:-1] if is_whole else lines)]
-    return Page(number, size, total, begin, shown, is_whole, noisy)
+    return LogPage(log.attempt, indexed.size, total, begin, shown, is_whole, noisy)
 
 
 @dataclass(frozen=True)
 class Matches:
     attempt: int
     matches: list[Match]
-    is_complete: bool  # there are no more that way
+    is_complete: bool  # there are no more in this direction
 
 
-def find_lines(
-    store: Store,
-    settings: Settings,
-    principal: Principal,
-    job_id: int,
-    attempt: int | None,
-    text: str,
-    after: int | None,
-    before: int | None,
-    limit: int,
-) -> Matches:
-    """Lines that hold `text` in any case: the first behind `after`, or else the last before `before` (or the end)."""
-    number, file = open_log(store, settings, principal, job_id, attempt)
-    if file is None:
-        return Matches(number, [], True)
-    with file:
-        index, size = index_of(file), file.seek(0, os.SEEK_END)
-        if after is not None:
-            found = search.search_on(file, index, size, text, after, limit, _MOST_SEARCHED)
-        else:
-            found = search.search_back(file, index, size, text, before, limit, _MOST_SEARCHED)
-    return Matches(number, found.matches, found.is_complete)
+def find_lines(log: AttemptLog, text: str, after: int | None, before: int | None, limit: int) -> Matches:
+    """Lines that contain `text`, ignoring case: the first after `after`, or else the last before `before` or the end
+    of the log."""
+    if log.file is None:
+        return Matches(log.attempt, [], True)
+    indexed = IndexedLog.of(log.file)
+    if after is not None:
+        found = search.search_forward(indexed, text, after, limit, _MOST_SEARCHED)
+    else:
+        found = search.search_backward(indexed, text, before, limit, _MOST_SEARCHED)
+    return Matches(log.attempt, found.matches, found.is_complete)
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why an attempt ended, with the lines of its log that tell."""
+    """Why an attempt ended, and the lines of its log that show it."""
 
     attempt: int
     diagnosis: str | None
@@ -184,20 +162,18 @@ class Trouble:
 
 
 def find_trouble(store: Store, settings: Settings, principal: Principal, job_id: int, attempt: int | None) -> Trouble:
-    """As its end was read; from the log itself where that was not kept."""
+    """The stored diagnosis. If its log lines were not stored, they are read from the log again."""
     with store.reading() as session:
         ended = queries.visible_attempt(session, principal, job_id, attempt)
-    kept = None if ended.finding is None else ended.finding["evidence"]
-    if kept is None and ended.ended_at is not None and ended.exit_status != 0:
-        _, file = open_log(store, settings, principal, job_id, ended.number)
-        if file is not None:
-            with file:
-                kept = _evidence(file, ended.exit_status)
-    return Trouble(ended.number, ended.diagnosis, ended.message, kept or [])
+    lines = None if ended.finding is None else ended.finding["evidence"]
+    if lines is None and ended.ended_at is not None and ended.exit_status != 0:
+        with open_log(store, settings, principal, job_id, ended.number) as log:
+            lines = _evidence(log.file, ended.exit_status) if log.file is not None else None
+    return Trouble(ended.number, ended.diagnosis, ended.message, lines or [])
 
 
 def _evidence(file: BinaryIO, exit_status: int | None) -> list[dict[str, Any]]:
-    """Of a log that is very long, what is at its end."""
+    """The evidence lines; of a very long log, only its end is read."""
     size = file.seek(0, os.SEEK_END)
     start = file.seek(max(0, size - _MOST_SEARCHED))
     before = index_of(file).newlines_before(file, start, size) if start else 0

@@ -1,4 +1,4 @@
-"""An attempt's pipeline.config, composed from what the job asked for, its plan and its data."""
+"""Compose an attempt's pipeline.config from the job's configuration, its plan and its dataset."""
 
 from services.datasets.dataset import Dataset
 from services.domain import catalogue, pipeline_config
@@ -20,9 +20,9 @@ def compose(
     adjustments: Adjustments = NONE,
     is_own: bool = False,
 ) -> Config:
-    """`base` under `plan`, reading `dataset`; warm-started from `checkpoint`, a path, where one is given.
+    """`base` with the settings of `plan` and the files of `dataset`. Starts from `checkpoint`, a path, if it is given.
 
-    `is_own`: the job's owner sent the configuration, so that its word on boxes counts.
+    `is_own`: the job's owner sent the configuration, so its own limits on boxes apply.
     """
     config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb, adjustments, is_own=is_own)
     return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
@@ -31,9 +31,9 @@ def compose(
 def with_dataset(
     config: Config, dataset: Dataset, host_memory_mb: int, adjustments: Adjustments = NONE, *, is_own: bool = False
 ) -> Config:
-    """`config` reading `dataset`, with input readers sized to it and to the memory the host has left, within bounds.
+    """`config` with the files of `dataset`, and input readers that fit it and the host's free memory.
 
-    Raises DatasetError where the model learns from masks and the dataset has none.
+    Raises DatasetError if the model needs masks and the dataset has none.
     """
     model = catalogue.get(pipeline_config.identify(config))
     if model.needs_masks and not dataset.has_masks:

@@ -1,6 +1,6 @@
-"""A job that was made smaller for one device gets back what it can on a larger one, until it needs to be small again.
+"""Grow a job's plan again on a larger device than the one it was shrunk for, and shrink it back later.
 
-Only what keeps the weights and the schedule grows: micro-batch, precision, proposals and the image.
+Only levers that keep the weights and the schedule are undone: micro-batch, precision, proposals and image size.
 """
 
 import dataclasses
@@ -22,12 +22,12 @@ from services.store.models import Job
 
 __all__ = ["grow", "shrink_back"]
 
-_GROWN_FROM = "grown_from_bytes"  # beside a plan: what it was meant for before it grew
-_STAY = (Lever.BACKBONE, Lever.BATCH_SIZE)
+_GROWN_FROM = "grown_from_bytes"  # in `job.planned`: the capacity that the plan was for before it grew
+_NOT_CHANGED = (Lever.BACKBONE, Lever.BATCH_SIZE)
 
 
 def grow(session: Session, job: Job, device: Capacity, limit: int, law: MemoryLaw, now: datetime.datetime) -> None:
-    """Give a job that is about to start in `device` the largest plan, up to what was asked for, that `limit` holds."""
+    """Give a job that is about to start on `device` the largest plan that fits `limit`, at most the requested one."""
     meant_for = job.planned.get("capacity_bytes")
     if meant_for is None or job.plan == job.asked:
         return
@@ -39,11 +39,11 @@ def grow(session: Session, job: Job, device: Capacity, limit: int, law: MemoryLa
 
 
 def shrink_back(session: Session, job: Job, device: Capacity, law: MemoryLaw, now: datetime.datetime) -> bool:
-    """Fit a job that has grown to `device`, which is free, as it was before; False where it rather waits or cannot."""
+    """Fit a grown job to the free `device` again. False if its owner prefers to wait, or if it cannot fit."""
     policy, before = policy_of_job(job), job.planned.get(_GROWN_FROM)
     if before is None or policy.prefer is Prefer.WAIT or device.total_bytes < before:
         return False
-    kept = tuple(lever for lever in policy.levers if lever not in _STAY)
+    kept = tuple(lever for lever in policy.levers if lever not in _NOT_CHANGED)
     policy = dataclasses.replace(policy, levers=kept, plan_ahead=True)
     request = PlanRequest(plan_of_job(job.plan), policy, law, device.bfloat16)
     request = request.knowing(plan_job.failures(attempts.of_job(session, job.id)))

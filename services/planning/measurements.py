@@ -1,4 +1,4 @@
-"""Measurements of attempts: from what an attempt left to rows, and from rows to the points of the memory law."""
+"""Turn an ended attempt into a measurement row, and rows into points of the memory law."""
 
 import datetime
 import functools
@@ -18,45 +18,54 @@ from services.planning.plan_json import plan_of_job
 from services.store import measurements
 from services.store.models import Attempt, Measurement
 
-__all__ = ["law_for", "measured", "measurement", "points_of", "possible_peak", "ran_out_evaluating"]
+__all__ = [
+    "law_for",
+    "measurement_of_attempt",
+    "measurement_row",
+    "plausible_peak",
+    "points_of",
+    "ran_out_evaluating",
+]
 
-_MOST_DEVICES = 4  # as much memory as so many devices have is not believed of a trainer that had one
+_MOST_DEVICES = 4  # a reported peak above the memory of this many devices is not believed
 
 
 def law_for(session: Session, models: Iterable[str], kind: str | None) -> MemoryLaw:
-    """The law that this box's own measurements give for these models and the smaller ones below them."""
+    """The memory law from this installation's measurements of these models and of their smaller variants."""
     names = {rung.name for name in models for rung in _ladder(name)}
     return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)], _software())
 
 
 def points_of(session: Session, model: str, kind: str) -> list[Point]:
-    """What this box has measured of the model itself on this kind of device, with the software that trains now."""
+    """This installation's measurements of the model on this kind of device, with the current software."""
     points = [_point(row) for row in measurements.of_models(session, [model], kind)]
     return [point for point in points if point.software == _software()]
 
 
-def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, *, ran_out: bool) -> Measurement | None:
-    """The measurement that an ended attempt is; None where it says nothing about memory.
+def measurement_of_attempt(
+    attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, *, ran_out: bool
+) -> Measurement | None:
+    """The memory that an ended attempt needed; None if the attempt tells nothing about it.
 
-    `ran_out`: its plan was too large. What a leak came to is not what its plan needs.
+    `ran_out`: its plan was too large. The peak of a leak says nothing about the plan.
     """
     if attempt.diagnosis == Diagnosis.LEAK:
         return None
     allocator = outcome.allocator if outcome else AllocatorStats()
-    # More than there was, whatever the allocator says: fragments cannot be used either.
-    at_least = max(_known(allocator.in_use) + _known(allocator.requested), attempt.limit_bytes + 1)
+    # At least more than the limit, whatever the allocator reports: fragmented memory cannot be used either.
+    at_least = max(_bytes_or_0(allocator.in_use) + _bytes_or_0(allocator.requested), attempt.limit_bytes + 1)
     at_least = min(at_least, _MOST_DEVICES * attempt.limit_bytes + 1)
-    # The peak of one that never trained a step is no peak of training.
-    trained = max(attempt.peak_bytes or 0, _known(allocator.peak)) if attempt.step_s is not None else 0
-    peak = possible_peak(trained, attempt)
-    evaluation: int | None = possible_peak(_known(allocator.evaluation_peak), attempt) or None
+    # Before the first step, the peak is not that of training.
+    trained = max(attempt.peak_bytes or 0, _bytes_or_0(allocator.peak)) if attempt.step_s is not None else 0
+    peak = plausible_peak(trained, attempt)
+    evaluation: int | None = plausible_peak(_bytes_or_0(allocator.evaluation_peak), attempt) or None
     if ran_out and ran_out_evaluating(attempt):
         evaluation = at_least
     elif ran_out:
         peak, evaluation = at_least, None
     if not peak and not evaluation:
         return None
-    return measurement(
+    return measurement_row(
         attempt,
         plan_of_job(attempt.plan),
         now,
@@ -68,7 +77,7 @@ def measured(attempt: Attempt, outcome: Outcome | None, now: datetime.datetime, 
     )
 
 
-def measurement(
+def measurement_row(
     attempt: Attempt,
     plan: Plan,
     now: datetime.datetime,
@@ -79,7 +88,7 @@ def measurement(
     evaluation: int | None = None,
     host_peak: int | None = None,
 ) -> Measurement:
-    """What `attempt` has measured of `plan`; not complete: it needed at least this; brief: in few steps."""
+    """A measurement of `plan` by `attempt`. Not `complete`: it needed at least this. `brief`: after few steps."""
     return Measurement(
         job_id=attempt.job_id,
         attempt=attempt.number,
@@ -103,19 +112,19 @@ def measurement(
 
 
 def _is_brief(attempt: Attempt, outcome: Outcome | None) -> bool:
-    """Whether so few micro-batches were computed that more of them may need more."""
-    said = sanitize.count(outcome.runs) if outcome else None
-    at_most = attempt.step * plan_of_job(attempt.plan).accumulation  # it may have gone on from a checkpoint
-    return (at_most if said is None else said) < ENOUGH_RUNS
+    """Were so few micro-batches computed that a longer run may need more memory?"""
+    reported = sanitize.count(outcome.runs) if outcome else None
+    at_most = attempt.step * plan_of_job(attempt.plan).accumulation  # fewer if it resumed from a checkpoint
+    return (at_most if reported is None else reported) < ENOUGH_RUNS
 
 
-def _known(said: int | None) -> int:
-    """Bytes, as the trainer says; 0 where it says nothing that can be."""
-    return min(sanitize.count(said) or 0, 2**60)
+def _bytes_or_0(reported: int | None) -> int:
+    """The bytes that a trainer reports; 0 if the value is missing or impossible."""
+    return min(sanitize.count(reported) or 0, 2**60)
 
 
-def possible_peak(peak: int, attempt: Attempt) -> int:
-    """0 for a peak that the attempt's device cannot have had: it would keep other jobs of the model from starting."""
+def plausible_peak(peak: int, attempt: Attempt) -> int:
+    """0 for a peak that the device cannot have had. Believed, it would keep other jobs of the model from starting."""
     return peak if peak <= _MOST_DEVICES * attempt.limit_bytes else 0
 
 
@@ -125,7 +134,7 @@ def ran_out_evaluating(attempt: Attempt) -> bool:
 
 @functools.cache
 def _software() -> str:
-    """What trains here, read without importing it: another version may need another amount."""
+    """TensorFlow's version, read without importing it: another version may need more or less memory."""
     try:
         return f"tensorflow {importlib.metadata.version('tensorflow')}"
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""A job's attempts, as the remedies know them."""
+"""A job's earlier attempts: their results, as the choice of a remedy needs them, and their newest checkpoint."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,9 +12,9 @@ __all__ = ["device_kind", "saved_step", "tried"]
 
 
 def tried(attempts: Iterable[Attempt]) -> list[Tried]:
-    """One for each attempt, in their order."""
+    """One entry for each attempt, in the same order."""
     found: list[Tried] = []
-    most_images: dict[str, int] = {}  # in a checkpoint, by model: another one begins again
+    most_images: dict[str, int] = {}  # seen until the newest checkpoint, by model: another model starts from 0
     for attempt in attempts:
         model, images = attempt.plan["model"], (attempt.saved_step or 0) * attempt.plan["batch_size"]
         found.append(
@@ -33,8 +33,10 @@ def tried(attempts: Iterable[Attempt]) -> list[Tried]:
 
 
 def saved_step(attempts: Sequence[Attempt]) -> int:
-    """Where an attempt like the last of them goes on, in steps of its batch: at the newest checkpoint of its model,
-    or at 0."""
+    """The step at which an attempt with the last one's plan resumes: that of its model's newest checkpoint, or 0.
+
+    Counted in steps of the last attempt's batch size.
+    """
     last = attempts[-1].plan
     for attempt in reversed(attempts):
         if attempt.saved_step and attempt.plan["model"] == last["model"]:

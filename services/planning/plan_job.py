@@ -1,4 +1,4 @@
-"""Plan a job for the devices there are: its first attempt, and the next one after it ran out of memory."""
+"""Plan a job for the known devices: its first attempt, and the next one after it ran out of memory."""
 
 import datetime
 from collections.abc import Sequence
@@ -34,15 +34,15 @@ __all__ = ["FirstPlan", "failures", "plan_after", "plan_first"]
 @dataclass(frozen=True)
 class FirstPlan:
     decision: Decision | GiveUp
-    capacity: int | None  # of the largest device; None: no device has been reported yet
+    capacity: int | None  # of the largest device; None if no device has been reported yet
     law: MemoryLaw
-    present: Sequence[Capacity]  # of the devices that are present
-    known: Sequence[Capacity]  # and of those that are expected back
-    bfloat16: bool = False  # the largest device computes it well
+    present: Sequence[Capacity]
+    known: Sequence[Capacity]  # the present devices and those that are expected back
+    bfloat16: bool = False  # the largest device computes fast in bfloat16
 
 
 def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, now: datetime.datetime) -> FirstPlan:
-    """Plan the first attempt: for the largest device that is present, or else for one that is expected back."""
+    """Plan the first attempt for the largest present device, or else for one that is expected back."""
     present = capacities_of(present_devices(session, now))
     away = capacities_of(absent_devices(session, now))
 
@@ -64,11 +64,10 @@ def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, no
 def plan_after(
     session: Session, job: Job, attempts: Sequence[Attempt], now: datetime.datetime
 ) -> tuple[Decision | GiveUp, int]:
-    """Plan the attempt after the last of `attempts`, which ran out of device memory. Return the decision and the memory
-    that it is meant for. The measurement of that attempt must be in the store.
+    """Plan the next attempt after one that ran out of device memory. Returns the decision and the capacity it is for.
 
-    A job that prefers to shrink is fitted to the devices that are free and the one it just had; one that prefers to
-    wait, to the largest there is or is expected back.
+    The measurement of the last attempt must be stored. A job that prefers to shrink is fitted to the free devices and
+    the one it just had. A job that prefers to wait is fitted to the largest device, present or expected back.
     """
     last, policy = attempts[-1], policy_of_job(job)
     present = list(present_devices(session, now))
@@ -87,7 +86,7 @@ def plan_after(
 
 
 def failures(attempts: Sequence[Attempt]) -> list[Failure]:
-    """The ended attempts of a job that were too large for their device."""
+    """Those of a job's ended attempts that were too large for their device."""
     return [
         Failure(plan_of_job(attempt.plan), attempt.limit_bytes, attempt.number, ran_out_evaluating(attempt))
         for attempt, failed in zip(attempts, remedies.ran_out(past_attempts.tried(attempts)), strict=True)

@@ -1,4 +1,4 @@
-"""Plans, policies and predictions as the values that the database and the API hold, and back."""
+"""Convert plans, policies and predictions to and from the JSON values of the database and the API."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -31,12 +31,12 @@ def policy_of_job(job: Job) -> Policy:
 
 
 def waits_for_device(job: Job) -> bool:
-    """Whether its owner wants it kept although no known device can hold it."""
+    """Did the owner ask to wait for a device that can hold the job?"""
     return bool((job.request.get("device") or {}).get("wait"))
 
 
 def as_planned(decision: Decision, capacity: int | None) -> dict[str, Any]:
-    """What is kept beside a plan: how it came about."""
+    """The value of `job.planned`: how the plan came about."""
     return {
         "summary": decision.summary,
         "changes": change_values(decision.changes),
@@ -72,7 +72,7 @@ def prediction_values(prediction: Prediction) -> dict[str, Any]:
 
 
 def rung_values(rung: Rung, device_ids: Sequence[str]) -> dict[str, Any]:
-    """`device_ids`: of the capacities that the rung was judged by."""
+    """`device_ids`: the devices that `rung.fits` refers to, in the same order."""
     return {
         "plan": rung.plan.to_dict(),
         "predicted": prediction_values(rung.prediction),

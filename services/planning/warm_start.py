@@ -1,4 +1,4 @@
-"""The weights that the next attempt of a job starts from, where it has no checkpoint of its own to resume."""
+"""Choose the weights that a job's next attempt starts from if it has no checkpoint of its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,15 +14,16 @@ __all__ = ["WarmStart", "warm_start"]
 
 @dataclass(frozen=True)
 class WarmStart:
-    """`checkpoint`: the name of a registered one; None for random weights. `change`: what was given up for it."""
+    """`checkpoint`: the name of an uploaded one; None for random weights. `change`: the progress that is lost."""
 
     checkpoint: str | None
     change: Change | None = None
 
 
 def warm_start(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> WarmStart:
-    """The checkpoint that the job names fits the network that was asked for. A smaller network starts from the
-    checkpoint that is registered under its model's name, if there is one.
+    """The job's own checkpoint fits the requested network only.
+
+    A smaller network starts from the checkpoint that is registered under its model's name, if there is one.
     """
     model = job.plan["model"]
     if model == job.model:

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import text
 
 from services.attempts import finish
-from services.attempts.evidence import Facts, known
-from services.attempts.finish import Concluded, Left, TrainerEnd
+from services.attempts.evidence import HostFacts, known_case
+from services.attempts.finish import AttemptResults, Conclusion, TrainerEnd
 from services.datasets import shapes
 from services.devices import reports
 from services.devices.reports import Reported
@@ -94,15 +94,15 @@ class Desk:
         assert claim.job_id == job_id
         return claim
 
-    def conclude(self, claim: Claim, left: Left) -> Concluded | None:
+    def conclude(self, claim: Claim, left: AttemptResults) -> Conclusion | None:
         return finish.conclude(self.store, claim.job_id, claim.attempt, claim.token, left)
 
-    def end(self, claim: Claim, reason: Reason, **outcome: Any) -> Concluded | None:
+    def end(self, claim: Claim, reason: Reason, **outcome: Any) -> Conclusion | None:
         """The trainer ends as it should, with this outcome."""
         said = Outcome(reason=reason, message=f"it was {reason}", **outcome)
         return self.conclude(claim, self.left(claim, EXIT_CODES[reason], said))
 
-    def ran_out(self, claim: Claim, in_use: int, requested: int = MB, **outcome: Any) -> Concluded | None:
+    def ran_out(self, claim: Claim, in_use: int, requested: int = MB, **outcome: Any) -> Conclusion | None:
         allocator = AllocatorStats(limit=in_use, in_use=in_use, peak=in_use, requested=requested)
         return self.end(claim, Reason.DEVICE_MEMORY, allocator=allocator, **outcome)
 
@@ -112,16 +112,16 @@ class Desk:
         exit_status: int | None,
         outcome: Outcome | None = None,
         log: str = "",
-        facts: Facts | None = None,
-    ) -> Left:
+        facts: HostFacts | None = None,
+    ) -> AttemptResults:
         """As a supervisor that saw these facts reads it."""
-        seen = facts or Facts()
+        seen = facts or HostFacts()
         folder = self.folder(claim)
         if outcome is not None:
             (folder / "outcome.json").write_text(outcome.to_json())
         (folder / "train.log").write_text(log)
-        case = known(self.store, claim.job_id, claim.attempt, seen)
-        return finish.read_left(folder, TrainerEnd(exit_status, facts=seen), case)
+        case = known_case(self.store, claim.job_id, claim.attempt, seen)
+        return finish.read_results(folder, TrainerEnd(exit_status, facts=seen), case)
 
     def folder(self, claim: Claim) -> Path:
         folder = self.settings.jobs_dir / str(claim.job_id) / f"attempt-{claim.attempt}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from services.attempts.evidence import Facts
+from services.attempts.evidence import HostFacts
 from services.domain.contract import SPEC_FILE, AttemptSpec, ContractError, DeviceKind
 from services.sanitize import count
 from worker import notes
@@ -40,7 +40,7 @@ class Observer:
             self._save_at = now + _SAVE_S
             self._save()
 
-    def finish(self) -> Facts:
+    def finish(self) -> HostFacts:
         """Observe once more, and return what was found. The trainer must have ended."""
         if self._neighbours:
             self._neighbours.stop()
@@ -63,16 +63,16 @@ class Observer:
             _log.warning("observations of the attempt could not be saved: %s", error)
 
 
-def read_saved_facts(folder: Path) -> Facts:
+def read_saved_facts(folder: Path) -> HostFacts:
     """What a supervisor that has died saved about its attempt."""
     return _facts(notes.read_facts(folder))
 
 
-def _facts(seen: Mapping[str, Any]) -> Facts:
+def _facts(seen: Mapping[str, Any]) -> HostFacts:
     """Values of a wrong type count as not observed: the note may be damaged."""
     others, before = seen.get("others"), seen.get("oom_kills_before")
     counted = before.items() if isinstance(before, dict) else ()
-    return Facts(
+    return HostFacts(
         held_by_others=count(seen.get("held_by_others")),
         others=tuple(one for one in others if isinstance(one, dict)) if isinstance(others, list) else (),
         oom_kills=kills_since({file: number for file, number in counted if count(number) is not None}),

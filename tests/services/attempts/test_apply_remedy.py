@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.attempts import ingest
-from services.attempts.finish import Left
+from services.attempts.finish import AttemptResults
 from services.datasets import library
 from services.domain import pipeline_config
 from services.domain.contract import AllocatorStats, Outcome, Reason
@@ -33,7 +33,7 @@ def running(desk: Desk) -> Claim:
 def end(
     desk: Desk, claim: Claim, diagnosis: Diagnosis, message: str = "it ended", outcome: Outcome | None = None
 ) -> None:
-    assert desk.conclude(claim, Left(None, outcome, Ending(diagnosis, message, None))) is not None
+    assert desk.conclude(claim, AttemptResults(None, outcome, Ending(diagnosis, message, None))) is not None
 
 
 def again(desk: Desk, job_id: int) -> Claim:

@@ -3,7 +3,7 @@
 import dataclasses
 
 from services.attempts import ingest
-from services.attempts.evidence import Facts
+from services.attempts.evidence import HostFacts
 from services.domain import pipeline_config
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
 from services.domain.jobs.states import State
@@ -32,7 +32,12 @@ def train(desk: Desk, claim: Claim, first: int, per_step: int, steps: int = 100,
 
 
 def run_out(
-    desk: Desk, claim: Claim, in_use: int, requested: int = 500 * MB, limit: int = 4000 * MB, facts: Facts | None = None
+    desk: Desk,
+    claim: Claim,
+    in_use: int,
+    requested: int = 500 * MB,
+    limit: int = 4000 * MB,
+    facts: HostFacts | None = None,
 ) -> str:
     """As the trainer that it happens to reports it; returns the diagnosis."""
     stats = AllocatorStats(limit=limit, in_use=in_use, peak=in_use, requested=requested, allocator="GPU_0_bfc")
@@ -145,7 +150,7 @@ def test_who_was_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) ->
     """The host's last report knew nobody yet."""
     desk.report(gpu(0, 8 * GB, 8 * GB))
     claim = desk.claimed()
-    facts = Facts(6 * GB, ({"pid": 815, "name": "blender", "used_bytes": 6 * GB},))
+    facts = HostFacts(6 * GB, ({"pid": 815, "name": "blender", "used_bytes": 6 * GB},))
     assert run_out(desk, claim, in_use=GB, limit=7 * GB, facts=facts) == "neighbour"
     job = desk.job(claim.job_id)
     assert (job.state, job.plan) == (State.QUEUED, desk.attempt(claim).plan)
@@ -176,7 +181,7 @@ def test_a_kill_that_the_kernel_counted_shrinks_the_input_and_nothing_else(desk:
     desk.slots(4000)
     claim = desk.claimed()
     compose(desk, claim)
-    desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=Facts(oom_kills=1)))
+    desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=HostFacts(oom_kills=1)))
     assert desk.attempt(claim).diagnosis == "host"
     second = again(desk, claim.job_id)
     assert second.plan == claim.plan
@@ -186,7 +191,7 @@ def test_a_kill_that_the_kernel_counted_shrinks_the_input_and_nothing_else(desk:
 def test_a_kill_that_nobody_counted_stays_unknown(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
-    desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=Facts(oom_kills=0)))
+    desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=HostFacts(oom_kills=0)))
     assert desk.attempt(claim).diagnosis == "unknown_kill"
 
 

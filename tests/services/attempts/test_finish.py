@@ -11,7 +11,7 @@ import pytest
 
 from services.attempts import finish as conclusion
 from services.attempts import ingest
-from services.attempts.finish import Concluded, Left, TrainerEnd
+from services.attempts.finish import AttemptResults, Conclusion, TrainerEnd
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.jobs.states import FINAL, State, Stop
@@ -27,8 +27,8 @@ def running(desk: Desk) -> Claim:
     return desk.claimed()
 
 
-def left(diagnosis: Diagnosis, message: str = "it ended", exit_status: int | None = -9) -> Left:
-    return Left(exit_status, None, Ending(diagnosis, message, None))
+def left(diagnosis: Diagnosis, message: str = "it ended", exit_status: int | None = -9) -> AttemptResults:
+    return AttemptResults(exit_status, None, Ending(diagnosis, message, None))
 
 
 def again(desk: Desk) -> Claim:
@@ -142,28 +142,28 @@ def test_an_outcome_that_no_database_keeps_does_not_hold_the_end_up(desk: Desk, 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff\xfe", b"{}", b"[" * 100_000, b'{"reason": "made up"}'])
 def test_an_outcome_that_cannot_be_read_is_none(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "outcome.json").write_bytes(text)
-    assert conclusion.read_left(tmp_path, TrainerEnd(0)).outcome is None
-    assert conclusion.read_left(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.BUG
+    assert conclusion.read_results(tmp_path, TrainerEnd(0)).outcome is None
+    assert conclusion.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.BUG
 
 
 def test_an_outcome_of_another_version_is_read(tmp_path: Path) -> None:
     said = {"reason": "completed", "message": "done", "of_a_later_version": {"a": 1}}
     (tmp_path / "outcome.json").write_text(json.dumps(said))
-    assert conclusion.read_left(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.COMPLETED
+    assert conclusion.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.COMPLETED
 
 
 def test_pipes_in_place_of_files_hold_nobody_up(tmp_path: Path) -> None:
     for name in ("outcome.json", "train.log", "events.jsonl", "attempt.json"):
         os.mkfifo(tmp_path / name)
-    assert conclusion.read_left(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.BUG
+    assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.BUG
     assert ingest._read_from(tmp_path / "events.jsonl", 0) == b""
 
 
 def test_a_log_of_any_length_is_read_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_bytes(b"\xff" * 2**20 + b"\nOOM when allocating tensor\n")
-    assert conclusion.read_left(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
+    assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
     (tmp_path / "train.log").write_bytes(b"OOM when allocating tensor\n" + b"x\n" * 2**20)
-    assert conclusion.read_left(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
+    assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
 
 
 # Once
@@ -194,7 +194,7 @@ def test_the_reaper_and_the_finisher_at_the_same_moment_conclude_once(desk: Desk
     desk.slots(4000)
     for _ in range(5):
         claim = desk.claimed()
-        results: list[Concluded | None] = []
+        results: list[Conclusion | None] = []
         gate = threading.Barrier(4)
 
         def finish(diagnosis: Diagnosis, claim: Claim, gate: threading.Barrier, results: list[Any]) -> None:
@@ -249,7 +249,7 @@ def test_pausing_a_trainer_that_must_be_killed_may_be_done_twice(desk: Desk, run
     """It was we who killed it: that is not the second of its unknown kills."""
     for _ in range(3):
         actions.pause(desk.store, desk.owner, running.job_id)
-        killed = conclusion.read_left(
+        killed = conclusion.read_results(
             desk.folder(running), TrainerEnd(-9, "paused, and the trainer did not stop by itself")
         )
         desk.conclude(running, killed)
@@ -262,7 +262,7 @@ def test_pausing_a_trainer_that_must_be_killed_may_be_done_twice(desk: Desk, run
 def test_a_hang_is_tried_again_once(desk: Desk, running: Claim) -> None:
     for state in (State.QUEUED, State.FAILED):
         desk.conclude(
-            running, conclusion.read_left(desk.folder(running), TrainerEnd(-9, "the trainer reported nothing"))
+            running, conclusion.read_results(desk.folder(running), TrainerEnd(-9, "the trainer reported nothing"))
         )
         job = desk.job(running.job_id)
         assert job.state == state

@@ -138,7 +138,7 @@ def test_an_end_that_cannot_be_taken_in_whole_is_taken_in_by_its_exit_status(
             raise OverflowError("a number that nobody has foreseen")
 
         with monkeypatch.context() as patched:
-            patched.setattr(conclusion, "read_left", fail)
+            patched.setattr(conclusion, "read_results", fail)
             finish(desk, claim, status)
         assert desk.job(claim.job_id).state == state
         assert "a number that nobody has foreseen" in (desk.attempt(claim).message or "")

@@ -388,7 +388,7 @@ def test_what_was_measured_on_a_cpu_says_nothing_about_a_gpu(desk: Desk) -> None
 CLAIM = """
 import json, sys, time
 from services.attempts import finish as conclusion
-from services.attempts.finish import Left
+from services.attempts.finish import AttemptResults
 from services.domain.contract import Outcome, Reason
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.scheduling import claim as scheduling
@@ -397,7 +397,7 @@ from services.store.engine import Store
 
 settings = Settings.from_environment(json.loads(sys.argv[1]))
 store = Store.open(settings.database_url)
-done = Left(0, None, Ending(Diagnosis.COMPLETED, "done", Reason.COMPLETED))
+done = AttemptResults(0, None, Ending(Diagnosis.COMPLETED, "done", Reason.COMPLETED))
 print("ready", flush=True)
 sys.stdin.readline()
 idle = 0
