@@ -1,4 +1,4 @@
-"""What people do to their jobs after submitting them: cancel, pause, resume, clone, edit."""
+"""Actions of users on submitted jobs: cancel, pause, resume, clone, edit."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
@@ -28,47 +28,47 @@ from services.users.principal import Principal
 
 __all__ = ["cancel", "clone", "edit", "pause", "resume"]
 
-_GONE = datetime.timedelta(minutes=10)  # since a lease ended: its host is away, not slow
+_HOST_DEAD = datetime.timedelta(minutes=10)  # after a lease expired; a slow host renews it sooner
 _EDITABLE = frozenset({"name", "notes", "priority"})
-_LENGTHS = ("steps", "epochs")  # of `train`: a request has one of them
+_LENGTHS = ("steps", "epochs")  # in `train`; a request has one of them
 
 
 def cancel(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Result:
-    """A job that waits is cancelled now; one that runs, as soon as its supervisor has stopped it.
+    """Cancel a waiting job now, or a running one as soon as its supervisor has stopped it.
 
-    Cancelling one that is being cancelled changes nothing. One whose host was not heard of for long is cancelled
-    without it: should the host come back, its supervisor finds the lease gone and ends the training.
+    Cancelling a job twice changes nothing. If the host has not reported for long, the job is cancelled without it.
+    Should the host return, its supervisor finds the lease gone and ends the training.
     """
 
     def work(session: Session, job: Job) -> None:
-        if job.state == State.RUNNING and not _abandon(session, job):
-            _ask(session, principal, job, Stop.CANCEL)
+        if job.state == State.RUNNING and not _release_dead_lease(session, job):
+            _request_stop(session, principal, job, Stop.CANCEL)
         else:
             _move(session, principal, job, Verb.CANCEL)
 
-    return _once(store, principal, job_id, Verb.CANCEL, idempotency_key, work)
+    return _act_once(store, principal, job_id, Verb.CANCEL, idempotency_key, work)
 
 
 def pause(store: Store, principal: Principal, job_id: int, idempotency_key: str | None = None) -> Result:
-    """As `cancel`, but the job keeps its checkpoint and its place in the world."""
+    """As `cancel`, but the job can be resumed from its checkpoint."""
 
     def work(session: Session, job: Job) -> None:
         if job.state == State.RUNNING:
             if job.stop == Stop.CANCEL:
-                raise Conflict("wrong_state", "the job is being cancelled; it cannot be paused any more")
-            _ask(session, principal, job, Stop.PAUSE)
+                raise Conflict("wrong_state", "the job is being cancelled; it can no longer be paused")
+            _request_stop(session, principal, job, Stop.PAUSE)
         else:
             _move(session, principal, job, Verb.PAUSE)
 
-    return _once(store, principal, job_id, Verb.PAUSE, idempotency_key, work)
+    return _act_once(store, principal, job_id, Verb.PAUSE, idempotency_key, work)
 
 
 def resume(
     store: Store, settings: Settings, principal: Principal, job_id: int, idempotency_key: str | None = None
 ) -> Result:
-    """Queue a paused job again; it goes on from its last checkpoint.
+    """Queue a paused job again. It continues from its last checkpoint.
 
-    Raises LimitReached, and Conflict where files that it needs are gone.
+    Raises LimitReached, and Conflict if files that it needs are missing.
     """
     problem = _files_problem(store, settings, job_id)
 
@@ -76,17 +76,17 @@ def resume(
         if job.state == State.PAUSED:
             if problem:
                 raise problem
-            quota.require_room(session, settings, job.owner_id, is_new=False)
+            quota.require_queue_quota(session, settings, job.owner_id, is_new=False)
         _move(session, principal, job, Verb.RESUME)
         job.not_before = None
 
-    done = _once(store, principal, job_id, Verb.RESUME, idempotency_key, work)
+    result = _act_once(store, principal, job_id, Verb.RESUME, idempotency_key, work)
     wake_workers(settings)
-    return done
+    return result
 
 
 def _files_problem(store: Store, settings: Settings, job_id: int) -> Conflict | None:
-    """Read without the write lock: the disk may be slow."""
+    """Checked before the transaction, because the disk may be slow."""
     with store.reading() as session:
         job = jobs.get(session, job_id)
         earlier = attempts.of_job(session, job_id)
@@ -100,7 +100,7 @@ def _files_problem(store: Store, settings: Settings, job_id: int) -> Conflict | 
 
 
 def _require_files(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> None:
-    """Refuse a job that would fail as soon as it starts: its dataset, or the weights it starts from, are gone."""
+    """Raises Conflict if the dataset or the weights that the job starts from are missing."""
     name = job.request["dataset"]
     if name not in library.names(settings.datasets_dir):
         advice = "add it again under this name, then resume the job"
@@ -110,14 +110,14 @@ def _require_files(settings: Settings, job: Job, earlier: Sequence[Attempt]) -> 
     except DatasetError as error:
         raise Conflict("files_missing", f"the job's dataset cannot be used: {error}") from None
     if earlier and past_attempts.saved_step(earlier):
-        return  # it goes on from a checkpoint of its own
+        return  # it continues from its own checkpoint
     checkpoint = warm_start(settings, job, earlier).checkpoint
     if checkpoint and not checkpoint_path(settings.checkpoints_dir, checkpoint):
         advice = "upload it again under this name with POST /v1/checkpoints, then resume the job"
         raise Conflict("files_missing", f"the checkpoint {checkpoint!r} is gone: {advice}")
 
 
-def _once(
+def _act_once(
     store: Store,
     principal: Principal,
     job_id: int,
@@ -125,10 +125,10 @@ def _once(
     idempotency_key: str | None,
     work: Callable[[Session, Job], None],
 ) -> Result:
-    """What is sent again with its key changes nothing, whatever has become of the job."""
+    """Call `work` on the locked job, or return the stored result for the key, whatever the job's state is now."""
 
     def on_job(session: Session) -> Result:
-        work(session, _own(session, principal, job_id))
+        work(session, _lock_own(session, principal, job_id))
         return Result({}, f"/v1/jobs/{job_id}")
 
     return idempotency.do_once(
@@ -144,18 +144,18 @@ def clone(
     changes: Mapping[str, Any],
     idempotency_key: str | None = None,
 ) -> Submitted:
-    """A new job with the same request, `changes` merged into it one level deep.
+    """Submit a new job with the same request, with `changes` merged into it one level deep.
 
-    A priority that is not the caller's to give is not taken over. Sent again with its key it is the same clone,
-    whatever the job is called by now.
+    A priority that the caller may not give becomes the default. The same key gives the same clone, even if the original
+    job was renamed meanwhile.
     """
 
     def request() -> dict[str, Any]:
         with store.reading() as session:
             job = queries.visible_job(session, principal, job_id)
             copy = {**job.request, "name": f"{job.name} (copy)"[:128]}
-        if not principal.is_admin and (copy.get("priority") or 0) > quota.USUAL_PRIORITY:
-            copy["priority"] = quota.USUAL_PRIORITY
+        if not principal.is_admin and (copy.get("priority") or 0) > quota.DEFAULT_PRIORITY:
+            copy["priority"] = quota.DEFAULT_PRIORITY
         for name, value in changes.items():
             inner = copy.get(name)
             copy[name] = _merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
@@ -166,7 +166,7 @@ def clone(
 
 
 def _merged(inner: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A new length replaces the old one, whichever of the two ways it is given in."""
+    """A new length replaces the old one, whether it is given in steps or in epochs."""
     given = [name for name in _LENGTHS if changes.get(name) is not None]
     return {**{name: value for name, value in inner.items() if not given or name not in _LENGTHS}, **changes}
 
@@ -174,12 +174,12 @@ def _merged(inner: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 def edit(
     store: Store, principal: Principal, job_id: int, changes: Mapping[str, Any], if_match: int | None = None
 ) -> None:
-    """Change name, notes or priority. `if_match`: the version that the caller has seen; another one is a Conflict.
+    """Change name, notes or priority. Raises Conflict if the job's version is not `if_match`.
 
-    Raises Invalid for a priority that is not the caller's to give.
+    Raises Invalid for a priority that the caller may not give.
     """
     with store.transaction() as session:
-        job = _own(session, principal, job_id)
+        job = _lock_own(session, principal, job_id)
         if if_match is not None and if_match != job.version:
             raise Conflict(
                 "version_mismatch", f"the job has changed since you read it (now version {job.version}): read it again"
@@ -187,7 +187,7 @@ def edit(
         wanted = {name: value for name, value in changes.items() if name in _EDITABLE}
         if "priority" in wanted and job.state in FINAL:
             raise Conflict("wrong_state", f"the job is {job.state}: its priority can no longer be changed")
-        quota.check_priority(principal, wanted.get("priority", quota.USUAL_PRIORITY), job.priority)
+        quota.check_priority(principal, wanted.get("priority", quota.DEFAULT_PRIORITY), job.priority)
         for name, value in wanted.items():
             setattr(job, name, value)
         job.version += 1
@@ -196,7 +196,7 @@ def edit(
         audit.add(session, principal.user_id, "job.edit", f"job {job.id}", now, **wanted)
 
 
-def _own(session: Session, principal: Principal, job_id: int) -> Job:
+def _lock_own(session: Session, principal: Principal, job_id: int) -> Job:
     job = jobs.lock(session, job_id)
     if job is None or not principal.sees(job.owner_id):
         raise NotFound(f"there is no job {job_id}")
@@ -204,23 +204,23 @@ def _own(session: Session, principal: Principal, job_id: int) -> Job:
     return job
 
 
-def _abandon(session: Session, job: Job) -> bool:
-    """Take the lease of a job from a host that is gone; False where the host may well be alive."""
+def _release_dead_lease(session: Session, job: Job) -> bool:
+    """Release the job's lease if its host is dead. False if the host may be alive."""
     now, lease = utc_now(), leases.of_job(session, job.id)
-    if lease is None or lease.expires_at > now - _GONE:
+    if lease is None or lease.expires_at > now - _HOST_DEAD:
         return False
     attempt = attempts.get(session, job.id, lease.attempt)
     if attempt is not None:
         attempt.ended_at, attempt.diagnosis = now, Diagnosis.UNKNOWN_KILL
         attempt.message = f"its host {lease.host} has not reported since {lease.expires_at:%Y-%m-%d %H:%M} UTC"
         attempt.followed_by = "cancelled by its owner"
-    usage.charge(session, job.owner_id, lease, lease.expires_at)  # it was not heard of any more after that
+    usage.charge(session, job.owner_id, lease, lease.expires_at)  # not beyond the last report
     leases.release(session, job.id, lease.token)
     job.stop = None
     return True
 
 
-def _ask(session: Session, principal: Principal, job: Job, stop: Stop) -> None:
+def _request_stop(session: Session, principal: Principal, job: Job, stop: Stop) -> None:
     if job.stop == stop:
         return
     now = utc_now()

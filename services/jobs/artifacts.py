@@ -1,4 +1,4 @@
-"""The files that a job gives away: what it made, what it printed, and the exported model in one piece."""
+"""The files of a job that users can download: results, logs, and the exported model as one archive."""
 
 import re
 import tarfile
@@ -41,8 +41,8 @@ _OF_ATTEMPT = (
     OUTCOME_FILE,
     SAMPLES_DIR,
     EVALUATIONS_DIR,
-)  # attempt.json names the host's folders
-_GIVEN_AWAY = re.compile(
+)  # not attempt.json, which contains paths of the host
+_DOWNLOADABLE = re.compile(
     rf"(?:{'|'.join(map(re.escape, _OF_JOB))})/.+"
     rf"|{attempt_folder(r'[0-9]+')}/(?:{'|'.join(map(re.escape, _OF_ATTEMPT))})(?:/.+)?"
 )
@@ -50,7 +50,7 @@ _GIVEN_AWAY = re.compile(
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file that was opened, and how many bytes of it there are now."""
+    """An open file, and its current size."""
 
     name: str
     bytes: int
@@ -58,7 +58,7 @@ class Artifact:
 
 
 def list_artifacts(store: Store, settings: Settings, principal: Principal, job_id: int) -> dict[str, Any]:
-    """Raises NotFound where there is no such job. A job that has not started has none."""
+    """Raises NotFound if there is no such job. A job that has not started has no artifacts."""
     with store.reading() as session:
         queries.visible_job(session, principal, job_id)
         numbers = [attempt.number for attempt in attempts.of_job(session, job_id)]
@@ -76,10 +76,10 @@ def list_artifacts(store: Store, settings: Settings, principal: Principal, job_i
 
 
 def open_artifact(store: Store, settings: Settings, principal: Principal, job_id: int, name: str) -> Artifact:
-    """Raises NotFound for whatever is not there or not given away. The caller closes the file."""
+    """Raises NotFound for a file that does not exist or is not downloadable. The caller closes the file."""
     with store.reading() as session:
         queries.visible_job(session, principal, job_id)
-    if not _GIVEN_AWAY.fullmatch(name):
+    if not _DOWNLOADABLE.fullmatch(name):
         raise NotFound(f"job {job_id} has no artifact {name!r}")
     file = open_below(job_dir(settings, job_id), name)
     size = file.seek(0, 2)
@@ -88,7 +88,7 @@ def open_artifact(store: Store, settings: Settings, principal: Principal, job_id
 
 
 def stream_export(store: Store, settings: Settings, principal: Principal, job_id: int) -> Iterator[bytes]:
-    """The exported model as a .tar.gz, made while it is sent. Raises NotFound, before the first byte."""
+    """The exported model as a .tar.gz, created while it is sent. Raises NotFound before the first byte."""
     with store.reading() as session:
         queries.visible_job(session, principal, job_id)
     root = job_dir(settings, job_id)
@@ -99,12 +99,12 @@ def stream_export(store: Store, settings: Settings, principal: Principal, job_id
 
 
 def _tar(root: Path, entries: list[Entry], prefix: str) -> Iterator[bytes]:
-    """Weights hardly compress: the fastest level is as good as the slowest."""
+    """Uses the fastest compression level, as weights hardly compress."""
     gzip = zlib.compressobj(level=1, wbits=31)
     for entry in entries:
         try:
             file = open_below(root, entry.name)
-        except NotFound:  # gone since we looked
+        except NotFound:  # deleted since it was listed
             continue
         with file:
             size = file.seek(0, 2)

@@ -1,4 +1,4 @@
-"""A request for a job, checked as a whole before anything is written. Every fault is named with its field."""
+"""Check a job's request as a whole before anything is written. Names every wrong field."""
 
 import dataclasses
 import math
@@ -23,31 +23,53 @@ from services.library.checkpoint_files import checkpoint_names, checkpoint_path,
 from services.planning import attempt_config
 from services.settings import Settings
 
-__all__ = ["ANY_HOST_MEMORY_MB", "Prepared", "prepare", "steps_per_epoch"]
+__all__ = ["ANY_HOST_MEMORY_MB", "CheckedRequest", "check_request", "steps_per_epoch"]
 
 _MB = 2**20
-# Only to see that the readers can be set; the worker sizes them to its own host.
+# Only to check that input readers can be set; the worker sizes them for its own host.
 ANY_HOST_MEMORY_MB = 4096
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A request that can be carried out, as far as anybody can tell."""
+class CheckedRequest:
+    """A request without faults, with the configuration and the plan that it asks for."""
 
     request: Mapping[str, Any]
     base_config: str
     asked: Plan
     policy: Policy
     min_memory_bytes: int
-    waits: bool = False  # for a device that can hold it, where none is known
+    waits: bool = False  # for a device that can hold it, if none is known
 
 
-def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
-    """Check the request as a whole; raises Invalid with every fault that could be found."""
+def check_request(settings: Settings, request: Mapping[str, Any]) -> CheckedRequest:
+    """Raises Invalid with every fault that can be found."""
+    dataset, policy = _references(settings, request)
     faults: list[Fault] = []
-    with _noting(faults):
+    is_own = bool(request.get("pipeline_config"))
+    with _collecting(faults, "pipeline_config" if is_own else "train"):
+        base, asked = _asked(request, dataset)
+        attempt_config.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
+        pipeline_config.parse(pipeline_config.to_text(base))  # the stored text is longer than the sent one
+        faults.extend(_too_long(settings, request, asked))
+    if not faults:
+        faults.extend(_misfit(settings, request, base, asked))
+        with _collecting(faults):
+            policy.check(catalogue.get(asked.model))
+            faults.extend(_floors(asked, policy))
+    if faults:
+        raise Invalid(faults)
+    device = request.get("device") or {}
+    min_memory = int(device.get("min_memory_mb") or 0) * _MB
+    return CheckedRequest(request, pipeline_config.to_text(base), asked, policy, min_memory, bool(device.get("wait")))
+
+
+def _references(settings: Settings, request: Mapping[str, Any]) -> tuple[Dataset, Policy]:
+    """What the request refers to by name must exist, or nothing else can be checked. Raises Invalid."""
+    faults: list[Fault] = []
+    with _collecting(faults):
         dataset = library.find(settings.datasets_dir, request["dataset"])
-    with _noting(faults):
+    with _collecting(faults):
         policy = Policy.from_dict(request.get("policy") or {})
     if request.get("checkpoint") and not checkpoint_path(settings.checkpoints_dir, request["checkpoint"]):
         faults.append(_no_checkpoint(settings, request["checkpoint"]))
@@ -55,22 +77,7 @@ def prepare(settings: Settings, request: Mapping[str, Any]) -> Prepared:
         faults.append(Fault("model", "is missing: name one, or send a pipeline_config"))
     if faults:
         raise Invalid(faults)
-    with _noting(faults, "pipeline_config" if request.get("pipeline_config") else "train"):
-        base, asked = _asked(request, dataset)
-        is_own = bool(request.get("pipeline_config"))
-        attempt_config.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
-        pipeline_config.parse(pipeline_config.to_text(base))  # written out it is longer, and it is read again later
-        faults.extend(_too_long(settings, request, asked))
-    if not faults:
-        faults.extend(_misfit(settings, request, base, asked))
-        with _noting(faults):
-            policy.check(catalogue.get(asked.model))
-            faults.extend(_floors(asked, policy))
-    if faults:
-        raise Invalid(faults)
-    device = request.get("device") or {}
-    min_memory = int(device.get("min_memory_mb") or 0) * _MB
-    return Prepared(request, pipeline_config.to_text(base), asked, policy, min_memory, bool(device.get("wait")))
+    return dataset, policy
 
 
 def _no_checkpoint(settings: Settings, name: str) -> Fault:
@@ -83,7 +90,7 @@ def _no_checkpoint(settings: Settings, name: str) -> Fault:
 
 
 def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked: Plan) -> Iterator[Fault]:
-    """A checkpoint of another model, which the trainer would find out about after a minute."""
+    """A fault if the checkpoint is of another model, which the trainer would only notice after a minute."""
     model = catalogue.get(asked.model)
     if not request.get("checkpoint") or not pipeline_config.has_features_of(base, model):
         return
@@ -100,7 +107,7 @@ def _misfit(settings: Settings, request: Mapping[str, Any], base: Config, asked:
 
 
 def steps_per_epoch(settings: Settings, request: Mapping[str, Any]) -> int | None:
-    """Of a request that may be wrong elsewhere; None where its dataset or its batch size cannot be told."""
+    """For a request that may have other faults; None if its dataset or batch size is unknown."""
     train = request.get("train")
     batch = train.get("batch_size") if isinstance(train, Mapping) else None
     try:
@@ -113,7 +120,7 @@ def steps_per_epoch(settings: Settings, request: Mapping[str, Any]) -> int | Non
 
 
 def _steps(train: Mapping[str, Any], dataset: Dataset, batch_size: int) -> int | None:
-    """The job's length; None where the request says nothing about it."""
+    """The job's number of steps; None if the request does not set it."""
     epochs: float | None = train.get("epochs")
     return train.get("steps") if epochs is None else max(1, math.ceil(epochs * dataset.records / batch_size))
 
@@ -131,7 +138,7 @@ def _too_long(settings: Settings, request: Mapping[str, Any], asked: Plan) -> It
 
 
 def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
-    """The configuration and the plan that the request asks for, before anybody shrinks anything."""
+    """The configuration and the plan that the request asks for, before the planner changes anything."""
     train = request.get("train") or {}
     size = tuple(request["image_size"]) if request.get("image_size") else None
     if not request.get("pipeline_config"):
@@ -164,8 +171,10 @@ def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
 
 
 def _refuse_missing_weights(request: Mapping[str, Any], submitted: Config) -> None:
-    """A configuration that names weights is not trained without them, unless the request says so: by naming a
-    registered checkpoint, or by a `checkpoint` that is null. One that is left out says nothing."""
+    """A configuration that names weights is not trained without them, unless the request says so.
+
+    It says so by naming a registered checkpoint, or by a `checkpoint` of null. Leaving `checkpoint` out is not enough.
+    """
     named = submitted.train_config.fine_tune_checkpoint
     if named and "checkpoint" not in request:
         advice = "upload it with POST /v1/checkpoints, then name it in `checkpoint`"
@@ -176,7 +185,7 @@ def _refuse_missing_weights(request: Mapping[str, Any], submitted: Config) -> No
 
 
 def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
-    """A floor above what was asked for is a mistake, not a wish."""
+    """Faults for lower limits of the policy that are above the requested values."""
     if policy.min_batch_size > asked.batch_size:
         yield Fault("policy.min_batch_size", f"is above the requested batch size of {asked.batch_size}")
     if policy.min_image_size > min(asked.image_size):
@@ -184,7 +193,7 @@ def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
         yield Fault("policy.min_image_size", f"is above the requested image size of {height}x{width}")
 
 
-# The names that the domain has for what a request asks for.
+# The domain's names of settings, and the request's fields.
 _FIELDS = {
     "image_size": "image_size",
     "batch_size": "train.batch_size",
@@ -194,8 +203,8 @@ _FIELDS = {
 
 
 @contextmanager
-def _noting(faults: list[Fault], field: str = "model") -> Iterator[None]:
-    """A domain error becomes faults of the request's own fields; of `field` where it has no other name for one."""
+def _collecting(faults: list[Fault], field: str = "model") -> Iterator[None]:
+    """Turn a domain error into faults of the request's fields; of `field` if the error names no field of its own."""
     try:
         yield
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""What changed from one attempt to the next, field by field, and why."""
+"""List the configuration fields that changed from one attempt to the next, with the reason for each."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from services.domain import pipeline_config
 from services.domain.pipeline_config import Config
 from services.domain.plan.plan import Plan
 from services.jobs import own_config_changes, queries
-from services.jobs.own_config_changes import TWINS
+from services.jobs.own_config_changes import EQUAL_FIELDS
 from services.store import attempts, jobs
 from services.store.engine import Store
 from services.store.models import Attempt, Job
@@ -19,17 +19,18 @@ __all__ = ["show_diff", "show_diff_to_submitted"]
 _BY_DATA = "sized to the dataset and to the host's free memory"
 _FOLLOWS = "follows from the other changes"
 
-_ELSEWHERE: Sequence[tuple[re.Pattern[str], str]] = [
+# Reasons for fields that no decision of the planner explains.
+_OTHER_REASONS: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(r"num_classes$|max_number_of_boxes$|^(train_input_reader|eval_input_reader|eval_config)"), _BY_DATA),
     (re.compile(r"^train_config\.fine_tune_checkpoint"), "set from the checkpoint that the job names"),
 ]
-_BESIDE = ("async_allocator", "start")
+_NOT_IN_CONFIG = ("async_allocator", "start")
 
 
 def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
-    """The changes from the attempt before; for the first, from what was asked for. Raises NotFound.
+    """The changes since the previous attempt; for the first attempt, since the request. Raises NotFound.
 
-    Of an attempt whose configuration was not written, yet or at all, what was decided.
+    If the attempt has no configuration, only the planner's changes.
     """
     with store.reading() as session:
         attempt = queries.visible_attempt(session, principal, job_id, number)
@@ -51,9 +52,9 @@ def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> d
 
 
 def show_diff_to_submitted(store: Store, principal: Principal, job_id: int, number: int) -> dict[str, Any]:
-    """Every field of the configuration as run that is not as it was submitted, with its reason. Raises NotFound.
+    """Every field that differs between the submitted configuration and the attempt's. Raises NotFound.
 
-    Of an attempt whose configuration was not written, what was decided.
+    If the attempt has no configuration, only the planner's changes.
     """
     with store.reading() as session:
         attempt = queries.visible_attempt(session, principal, job_id, number)
@@ -74,7 +75,7 @@ def _configs(job: Job, before: Attempt | None, attempt: Attempt) -> tuple[Config
     after = pipeline_config.parse(attempt.config)
     if before is not None:
         return pipeline_config.parse(before.config), after
-    # What was asked for names no files: those are nobody's decision.
+    # The requested configuration names no files, so paths are not compared.
     asked = pipeline_config.apply(Plan(**job.asked), pipeline_config.parse(job.base_config))
     return pipeline_config.without_paths(asked)[0], pipeline_config.without_paths(after)[0]
 
@@ -83,10 +84,10 @@ def _changes(
     before: Config, after: Config, old: Mapping[str, Any], new: Mapping[str, Any], planned: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     causes = {change["field"]: change for change in planned.get("changes") or []}
-    # What a pipeline.config cannot hold.
+    # Not a field of pipeline.config.
     if old.get("micro_batch") != new.get("micro_batch"):
         yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), causes)
-    yield from (dict(causes[field]) for field in _BESIDE if field in causes)
+    yield from (dict(causes[field]) for field in _NOT_IN_CONFIG if field in causes)
     for change in pipeline_config.compare(before, after):
         yield _entry(change.field, change.before, change.after, causes)
 
@@ -94,9 +95,9 @@ def _changes(
 def _entry(
     field: str, before: str | None, after: str | None, causes: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    sources = (field, TWINS.get(field, ""), *pipeline_config.settings_of(field))
+    sources = (field, EQUAL_FIELDS.get(field, ""), *pipeline_config.settings_of(field))
     cause = next((causes[name] for name in sources if name in causes), None)
     if cause is None:
-        reason = next((reason for pattern, reason in _ELSEWHERE if pattern.search(field)), _FOLLOWS)
+        reason = next((reason for pattern, reason in _OTHER_REASONS if pattern.search(field)), _FOLLOWS)
         cause = {"lever": None, "reason": reason}
     return {**cause, "field": field, "before": before, "after": after}

@@ -1,4 +1,4 @@
-"""What submitting a request would come to, without submitting it."""
+"""Estimate what submitting a request would lead to, without submitting it."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from services.domain.planner.decision import Decision, GiveUp
 from services.domain.planner.ladder import ladder
 from services.domain.planner.request import PlanRequest
 from services.jobs import feasibility, own_config_changes, quota
-from services.jobs.check_request import prepare
+from services.jobs.check_request import check_request
 from services.planning import plan_job
 from services.planning.plan_json import as_planned, prediction_values, rung_values
 from services.settings import Settings
@@ -24,28 +24,29 @@ __all__ = ["estimate"]
 
 
 def estimate(store: Store, settings: Settings, principal: Principal, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The first plan, what each device would make of it, and what would follow. Raises Invalid as submitting does."""
+    """The first plan, whether it fits each device, and the smaller plans that may follow. Raises Invalid."""
     quota.check_priority(principal, request.get("priority") or 0)
-    prepared = prepare(settings, request)
+    checked = check_request(settings, request)
     with store.reading() as session:
-        first = plan_job.plan_first(session, prepared.asked, prepared.policy, prepared.min_memory_bytes, utc_now())
-        host_peak = measurements.host_peak(session, prepared.asked.model)
+        first = plan_job.plan_first(session, checked.asked, checked.policy, checked.min_memory_bytes, utc_now())
+        host_peak = measurements.host_peak(session, checked.asked.model)
     decision, law = first.decision, first.law
-    fault, awaited = feasibility.fault(prepared, first), feasibility.awaited(prepared, first)
+    fault, awaited = feasibility.fault(checked, first), feasibility.awaited(checked, first)
     words = awaited.sentence if awaited else None
-    plan = decision.plan if isinstance(decision, Decision) else prepared.asked
+    plan = decision.plan if isinstance(decision, Decision) else checked.asked
     capacities = [device.total_bytes for device in first.present]
     device_ids = [device.device_id for device in first.present]
     decided = as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
-    changes = own_config_changes.at_submit(settings, prepared, plan, decided)
-    rungs = ladder(PlanRequest(prepared.asked, prepared.policy, law, first.bfloat16), capacities)
+    changes = own_config_changes.at_submit(settings, checked, plan, decided)
+    rungs = ladder(PlanRequest(checked.asked, checked.policy, law, first.bfloat16), capacities)
     return {
-        "asked": prepared.asked.to_dict(),
+        "asked": checked.asked.to_dict(),
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
         "predicted": prediction_values(law.predict(plan)),
         "changes": decided,
         "config_changes": changes,
-        "summary": _sentence(fault.message if fault else words) or own_config_changes.told(_summary(decision), changes),
+        "summary": _sentence(fault.message if fault else words)
+        or own_config_changes.with_count(_summary(decision), changes),
         "possible": fault is None and awaited is None,
         "problem": None if fault is None else dataclasses.asdict(fault),
         "waits_for": words,
@@ -55,8 +56,8 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
     }
 
 
-def _sentence(words: str | None) -> str:
-    return f"{words[0].upper()}{words[1:]}" if words else ""
+def _sentence(clause: str | None) -> str:
+    return f"{clause[0].upper()}{clause[1:]}" if clause else ""
 
 
 def _summary(decision: Decision | GiveUp) -> str:

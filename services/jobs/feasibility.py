@@ -1,4 +1,4 @@
-"""Can any known device ever hold a job? Asked before a job is accepted, and told in an estimate."""
+"""Can any known device ever hold a job? Checked before a job is accepted, and for an estimate."""
 
 from services.domain.jobs.waiting import Waiting, WaitKind
 from services.domain.plan.policy import Policy
@@ -7,7 +7,7 @@ from services.domain.planner.first_plan import first_plan
 from services.domain.planner.request import PlanRequest
 from services.domain.sizes import in_mb
 from services.errors import Fault
-from services.jobs.check_request import Prepared
+from services.jobs.check_request import CheckedRequest
 from services.planning.plan_job import FirstPlan
 
 __all__ = ["awaited", "fault"]
@@ -15,32 +15,32 @@ __all__ = ["awaited", "fault"]
 _OR_WAIT = 'or send "device": {"wait": true} to wait for such a device'
 
 
-def fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
-    """Why no known device can hold the job; None where one can, where none is known yet, and where the job waits."""
-    return None if prepared.waits else _fault(prepared, first)
+def fault(checked: CheckedRequest, first: FirstPlan) -> Fault | None:
+    """Why no known device can hold the job; None if one can, if none is known yet, or if the job asks to wait."""
+    return None if checked.waits else _fault(checked, first)
 
 
-def awaited(prepared: Prepared, first: FirstPlan) -> Waiting | None:
+def awaited(checked: CheckedRequest, first: FirstPlan) -> Waiting | None:
     """What a job that asked to wait for a device waits for; None where a known device can hold it."""
-    if not prepared.waits or _fault(prepared, first) is None:
+    if not checked.waits or _fault(checked, first) is None:
         return None
     if isinstance(first.decision, GiveUp):
         return Waiting(WaitKind.LARGER_DEVICE, detail=first.decision.reason)
-    return Waiting.for_size(prepared.min_memory_bytes)
+    return Waiting.for_size(checked.min_memory_bytes)
 
 
-def _fault(prepared: Prepared, first: FirstPlan) -> Fault | None:
-    # A device that never told its memory may hold anything.
-    sizes = [device.size_bytes or prepared.min_memory_bytes for device in first.known]
-    if sizes and max(sizes) < prepared.min_memory_bytes:
+def _fault(checked: CheckedRequest, first: FirstPlan) -> Fault | None:
+    # A device that never reported its memory may hold any job.
+    sizes = [device.size_bytes or checked.min_memory_bytes for device in first.known]
+    if sizes and max(sizes) < checked.min_memory_bytes:
         device = max(first.known, key=lambda device: device.size_bytes)
-        there = f"the largest, {device.name} ({device.device_id}), has {in_mb(device.size_bytes)}"
-        wanted = in_mb(prepared.min_memory_bytes)
-        return Fault("device.min_memory_mb", f"no device has {wanted}: {there}. Ask for less, {_OR_WAIT}")
+        largest = f"the largest, {device.name} ({device.device_id}), has {in_mb(device.size_bytes)}"
+        wanted = in_mb(checked.min_memory_bytes)
+        return Fault("device.min_memory_mb", f"no device has {wanted}: {largest}. Ask for less, {_OR_WAIT}")
     if not isinstance(first.decision, GiveUp):
         return None
     reason = f"no device can hold this job. {first.decision.reason}"
-    freely = first_plan(PlanRequest(prepared.asked, Policy(), first.law, first.bfloat16), first.capacity)
+    freely = first_plan(PlanRequest(checked.asked, Policy(), first.law, first.bfloat16), first.capacity)
     if isinstance(freely, Decision) and freely.changes:
         return Fault("policy", f"{reason} With every change allowed it fits: {freely.summary} Allow more, {_OR_WAIT}")
     return Fault("model", f"{reason} Choose a smaller model, image size or batch size, {_OR_WAIT}")

@@ -1,4 +1,4 @@
-"""What was changed in a user's own pipeline.config between submitting and running it, field by field, and why."""
+"""List the fields of a user's own pipeline.config that differ when it runs, with the reason for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,17 +9,17 @@ from services.domain import pipeline_config
 from services.domain.pipeline_config import Config, Decisions, Explanation, Group
 from services.domain.plan.plan import Plan
 from services.domain.sizes import counted
-from services.jobs.check_request import ANY_HOST_MEMORY_MB, Prepared
+from services.jobs.check_request import ANY_HOST_MEMORY_MB, CheckedRequest
 from services.planning import attempt_config
 from services.settings import Settings
 from services.store.models import Attempt, Job
 
-__all__ = ["TWINS", "at_submit", "of_attempt", "told"]
+__all__ = ["EQUAL_FIELDS", "at_submit", "of_attempt", "with_count"]
 
 Changes = list[dict[str, Any]]
 
-# The bound on boxes stands in three places; the reader's is the one that is decided on.
-TWINS = {
+# Fields that always equal another one. The planner decides on the training reader's fields.
+EQUAL_FIELDS = {
     "train_config.max_number_of_boxes": "train_input_reader.max_number_of_boxes",
     **{
         f"eval_input_reader[0].{name}": f"train_input_reader.{name}"
@@ -29,42 +29,42 @@ TWINS = {
 _IN_PROPORTION = "the schedule keeps its proportions"
 
 
-def at_submit(settings: Settings, prepared: Prepared, plan: Plan, decided: Iterable[Mapping[str, Any]]) -> Changes:
-    """What the first attempt under `plan` would run instead of what was sent; none where no configuration was.
+def at_submit(settings: Settings, checked: CheckedRequest, plan: Plan, decided: Iterable[Mapping[str, Any]]) -> Changes:
+    """What the first attempt under `plan` would change; empty if the request has no configuration.
 
-    `decided` are the planner's changes. The worker sizes the input pipeline to its own host.
+    `decided`: the planner's changes. The input pipeline may still differ, as the worker sizes it for its own host.
     """
-    request = prepared.request
+    request = checked.request
     if not request.get("pipeline_config"):
         return []
     run = attempt_config.compose(
-        pipeline_config.parse(prepared.base_config),
+        pipeline_config.parse(checked.base_config),
         plan,
         library.find(settings.datasets_dir, request["dataset"]),
-        checkpoint=request.get("checkpoint") if plan.model == prepared.asked.model else None,
+        checkpoint=request.get("checkpoint") if plan.model == checked.asked.model else None,
         host_memory_mb=ANY_HOST_MEMORY_MB,
         is_own=True,
     )
     submitted = pipeline_config.parse(request["pipeline_config"])
-    return _changes(submitted, run, _decisions(request, decided, request.get("checkpoint")), prepared.asked, plan)
+    return _changes(submitted, run, _decisions(request, decided, request.get("checkpoint")), checked.asked, plan)
 
 
 def of_attempt(job: Job, attempts: Sequence[Attempt]) -> Changes:
-    """The same for an attempt. `attempts`: the job's, up to this one, whose configuration must have been written.
+    """The same for an attempt. `attempts`: the job's attempts up to this one, which must have a configuration.
 
-    Against the catalogue's configuration, as it was asked for, where the job's owner sent none.
+    If the job's owner sent no configuration, the catalogue's one is compared.
     """
     last = attempts[-1]
     decided = [change for attempt in attempts for change in (attempt.planned or {}).get("changes") or []]
     run = pipeline_config.parse(last.config)
     submitted = pipeline_config.parse(job.request.get("pipeline_config") or job.base_config)
-    # The folder of a checkpoint is called after it.
+    # A checkpoint's folder has its name.
     checkpoint = Path(run.train_config.fine_tune_checkpoint).parent.name or None
     return _changes(submitted, run, _decisions(job.request, decided, checkpoint), Plan(**job.asked), Plan(**last.plan))
 
 
-def told(summary: str, changes: Changes) -> str:
-    """`summary`, which speaks of the plan, with a word on the fields that differ."""
+def with_count(summary: str, changes: Changes) -> str:
+    """The plan's `summary`, followed by the number of changed fields."""
     count = sum(change["group"] != Group.UNUSED for change in changes)
     if not count:
         return summary
@@ -73,22 +73,22 @@ def told(summary: str, changes: Changes) -> str:
 
 
 def _changes(submitted: Config, run: Config, decisions: Decisions, asked: Plan, plan: Plan) -> Changes:
-    beside: Changes = []
-    if plan.micro_batch != asked.micro_batch and "micro_batch" in decisions.decided:  # a pipeline.config cannot hold it
+    micro_batch: Changes = []  # not a field of pipeline.config
+    if plan.micro_batch != asked.micro_batch and "micro_batch" in decisions.decided:
         reason = decisions.decided["micro_batch"]
         values = {"before": str(asked.micro_batch), "after": str(plan.micro_batch), "lever": reason.lever}
-        beside.append({"field": "micro_batch", "group": str(reason.group), "reason": reason.text, **values})
-    return beside + pipeline_config.as_values(pipeline_config.differences(submitted, run, decisions))
+        micro_batch.append({"field": "micro_batch", "group": str(reason.group), "reason": reason.text, **values})
+    return micro_batch + pipeline_config.as_values(pipeline_config.differences(submitted, run, decisions))
 
 
 def _decisions(request: Mapping[str, Any], decided: Iterable[Mapping[str, Any]], checkpoint: str | None) -> Decisions:
     reasons = {change["field"]: Explanation(Group.MEMORY, change["reason"], change.get("lever")) for change in decided}
-    twins = {twin: reasons[field] for twin, field in TWINS.items() if field in reasons}
-    return Decisions({**twins, **reasons}, _requested(request), checkpoint)
+    equal = {name: reasons[field] for name, field in EQUAL_FIELDS.items() if field in reasons}
+    return Decisions({**equal, **reasons}, _requested(request), checkpoint)
 
 
 def _requested(request: Mapping[str, Any]) -> dict[str, str]:
-    """Settings of the plan that the request sets beside the configuration, or that follow from one of these."""
+    """The plan's settings that the request sets besides the configuration, or that follow from these."""
     train = {name: value for name, value in (request.get("train") or {}).items() if value is not None}
     found: dict[str, str] = {}
     if "batch_size" in train:

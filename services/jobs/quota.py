@@ -1,5 +1,5 @@
-"""How many jobs a user may have waiting, and how far ahead. What may run is decided where jobs start
-(`services.usage`)."""
+"""Limits at submission: the number of waiting jobs of a user, and their priority. `services.usage` limits running
+jobs."""
 
 from sqlalchemy.orm import Session
 
@@ -11,15 +11,15 @@ from services.store import device_use, jobs
 from services.usage import of_user
 from services.users.principal import Principal
 
-__all__ = ["USUAL_PRIORITY", "check_priority", "require_room"]
+__all__ = ["DEFAULT_PRIORITY", "check_priority", "require_queue_quota"]
 
-USUAL_PRIORITY = 0  # only admins go above it: otherwise everybody would send the highest number
+DEFAULT_PRIORITY = 0  # only admins may exceed it: otherwise everybody would send the highest number
 
 
-def require_room(session: Session, settings: Settings, user_id: int, *, is_new: bool = True) -> None:
-    """May one more job of this user wait? Raises LimitReached. Others who ask the same wait for this transaction.
+def require_queue_quota(session: Session, settings: Settings, user_id: int, *, is_new: bool = True) -> None:
+    """Raises LimitReached unless one more job of this user may wait. Locks the user against concurrent submissions.
 
-    `is_new`: it is not yet among the user's jobs; one that was paused is.
+    `is_new`: False for a job that already counts as unfinished, such as a paused one.
     """
     device_use.lock_user(session, user_id)
     counts = jobs.count_of(session, user_id)
@@ -37,9 +37,9 @@ def require_room(session: Session, settings: Settings, user_id: int, *, is_new: 
         )
 
 
-def check_priority(principal: Principal, priority: int, until_now: int = USUAL_PRIORITY) -> None:
-    """May this one give a job that priority? Down anybody may go. Raises Invalid."""
-    if priority > max(USUAL_PRIORITY, until_now) and not principal.is_admin:
+def check_priority(principal: Principal, priority: int, current: int = DEFAULT_PRIORITY) -> None:
+    """Raises Invalid unless the caller may give a job this priority. Everybody may lower one."""
+    if priority > max(DEFAULT_PRIORITY, current) and not principal.is_admin:
         raise Invalid(
-            [Fault("priority", f"must be at most {USUAL_PRIORITY}: only admins can put a job ahead of the queue")]
+            [Fault("priority", f"must be at most {DEFAULT_PRIORITY}: only admins can put a job ahead of the queue")]
         )

@@ -1,4 +1,4 @@
-"""Submitting a job: what was asked for is checked, planned, and becomes a row and an event, once."""
+"""Submit a job: check the request, plan the first attempt, and store the job once per Idempotency-Key."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from services.domain.planner.decision import Decision
 from services.errors import Invalid, LimitReached
 from services.idempotency import RequestKey, Result
 from services.jobs import feasibility, own_config_changes, queries, quota, transitions
-from services.jobs.check_request import Prepared, prepare
+from services.jobs.check_request import CheckedRequest, check_request
 from services.planning import adopt, plan_job
 from services.planning.plan_json import as_planned, prediction_values
 from services.settings import Settings
@@ -45,30 +45,33 @@ def submit(
     request: Mapping[str, Any],
     idempotency_key: str | None = None,
 ) -> Submitted:
-    """Accept a job. Raises Invalid, LimitReached, or Conflict where the key was used for another request.
+    """Accept a job. Raises Invalid, LimitReached, or Conflict if the key was used for another request.
 
-    A job that no known device can hold is Invalid, unless it asks to wait for one.
-
-    With a key, the same request again gives the same answer and no second job.
+    A job that no known device can hold is Invalid, unless it asks to wait for one. With a key, sending the same request
+    again gives the same result and no second job.
     """
     key = RequestKey.of(principal.user_id, idempotency_key, "job", request)
     return submit_once(store, settings, principal, key, lambda: request)
 
 
 def submit_once(
-    store: Store, settings: Settings, principal: Principal, key: RequestKey | None, ask: Callable[[], Mapping[str, Any]]
+    store: Store,
+    settings: Settings,
+    principal: Principal,
+    key: RequestKey | None,
+    make_request: Callable[[], Mapping[str, Any]],
 ) -> Submitted:
-    """As `submit`, where the key stands for more or less than the request, which is asked for only if it is needed."""
+    """As `submit`, with a key that is not made from the request. Calls `make_request` only if there is no replay."""
     replay = _replay(store, settings, key)
     if replay:
         return replay
-    request = ask()
+    request = make_request()
     quota.check_priority(principal, request.get("priority") or 0)
-    offer = _offer(store, settings, prepare(settings, request))
+    first = _first_attempt(store, settings, check_request(settings, request))
     try:
         with store.transaction() as session:
-            job = _create(session, settings, principal, offer)
-            body = {**queries.job_view(session, settings, job), "config_changes": offer.changes}
+            job = _create(session, settings, principal, first)
+            body = {**queries.job_view(session, settings, job), "config_changes": first.changes}
             submitted = Submitted(job.id, body, replayed=False)
             once.store_result(session, key, submitted.result, status=202)
     except (idempotency.KeyTaken, LimitReached):  # perhaps by the same request, sent twice at once
@@ -81,22 +84,22 @@ def submit_once(
 
 
 @dataclass(frozen=True)
-class _Offer:
-    """How the job would start: all that takes time and needs no write lock."""
+class _FirstAttempt:
+    """How the job will start. Computed before the transaction, because it takes time and needs no write lock."""
 
-    prepared: Prepared
+    request: CheckedRequest
     plan: Plan
     planned: dict[str, Any]
-    changes: list[dict[str, Any]]  # in the pipeline.config that came with it
+    changes: list[dict[str, Any]]  # of the submitted pipeline.config
     waiting: Waiting | None
 
 
-def _offer(store: Store, settings: Settings, prepared: Prepared) -> _Offer:
-    """Raises Invalid where no known device can hold the job, and it does not ask to wait."""
-    asked = prepared.asked
+def _first_attempt(store: Store, settings: Settings, request: CheckedRequest) -> _FirstAttempt:
+    """Raises Invalid if no known device can hold the job and the request does not ask to wait."""
+    asked = request.asked
     with store.reading() as session:
-        first = plan_job.plan_first(session, asked, prepared.policy, prepared.min_memory_bytes, utc_now())
-    fault = feasibility.fault(prepared, first)
+        first = plan_job.plan_first(session, asked, request.policy, request.min_memory_bytes, utc_now())
+    fault = feasibility.fault(request, first)
     if fault:
         raise Invalid([fault])
     if isinstance(first.decision, Decision):
@@ -105,16 +108,16 @@ def _offer(store: Store, settings: Settings, prepared: Prepared) -> _Offer:
         predicted = prediction_values(first.law.predict(asked))
         plan = asked
         planned = {"summary": "As asked.", "changes": [], "prediction": predicted, "capacity_bytes": None}
-    changes = own_config_changes.at_submit(settings, prepared, plan, planned["changes"])
-    planned = {**planned, "summary": own_config_changes.told(planned["summary"], changes)}
-    return _Offer(prepared, plan, planned, changes, feasibility.awaited(prepared, first))
+    changes = own_config_changes.at_submit(settings, request, plan, planned["changes"])
+    planned = {**planned, "summary": own_config_changes.with_count(planned["summary"], changes)}
+    return _FirstAttempt(request, plan, planned, changes, feasibility.awaited(request, first))
 
 
-def _create(session: Session, settings: Settings, principal: Principal, offer: _Offer) -> Job:
-    quota.require_room(session, settings, principal.user_id)
+def _create(session: Session, settings: Settings, principal: Principal, first: _FirstAttempt) -> Job:
+    quota.require_queue_quota(session, settings, principal.user_id)
     now = utc_now()
-    prepared = offer.prepared
-    request, asked = prepared.request, prepared.asked
+    checked = first.request
+    request, asked = checked.request, checked.asked
     job = Job(
         owner_id=principal.user_id,
         name=request.get("name") or f"{asked.model} on {request['dataset']}",
@@ -123,24 +126,24 @@ def _create(session: Session, settings: Settings, principal: Principal, offer: _
         model=asked.model,
         dataset=request["dataset"],
         request=dict(request),
-        policy=prepared.policy.to_dict(),
-        base_config=prepared.base_config,
+        policy=checked.policy.to_dict(),
+        base_config=checked.base_config,
         asked=asked.to_dict(),
-        min_memory_bytes=prepared.min_memory_bytes,
+        min_memory_bytes=checked.min_memory_bytes,
     )
-    adopt.first_plan(job, offer.plan, offer.planned)
-    transitions.put_in_queue(session, job, now, by=principal.name, waiting=offer.waiting)
+    adopt.first_plan(job, first.plan, first.planned)
+    transitions.put_in_queue(session, job, now, by=principal.name, waiting=first.waiting)
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
     return job
 
 
 def _replay(store: Store, settings: Settings, key: RequestKey | None) -> Submitted | None:
-    done = once.replay(store, key)
-    if done is None:
+    stored = once.replay(store, key)
+    if stored is None:
         return None
-    job_id = int(done.body["id"])
+    job_id = int(stored.body["id"])
     with store.reading() as session:
         job = jobs.get(session, job_id)
         # An older version may have stored the answer: fields that it did not have are as they are now.
         now = {} if job is None else queries.job_view(session, settings, job)
-    return Submitted(job_id, {**now, **done.body}, replayed=True)
+    return Submitted(job_id, {**now, **stored.body}, replayed=True)

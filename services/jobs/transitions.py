@@ -1,7 +1,7 @@
 """The only writer of a job's state, of why it failed and of what it waits for.
 
-Every change goes with its version, its times, its event and, at an end, the messages for webhooks. The caller holds the
-job's row (`store.jobs.lock`), or has just made it.
+With each change it writes the version, the times, an event and, at the end, messages for webhooks. The caller must have
+locked the job's row (`store.jobs.lock`), or have just created it.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ __all__ = ["move", "note_waiting", "put_in_queue"]
 
 
 def put_in_queue(session: Session, job: Job, now: datetime.datetime, by: str, waiting: Waiting | None) -> None:
-    """Add a new job, which has its plan already."""
+    """Store a new job, which must have its plan already."""
     job.state, job.created_at, job.queued_at = State.QUEUED, now, now
     note_waiting(job, waiting, now)
     jobs.add(session, job)
@@ -40,7 +40,7 @@ def move(
     end: Mapping[str, Any] | None = None,
     **data: Any,
 ) -> None:
-    """Change the state by `verb`. Raises WrongState where the table does not allow it.
+    """Change the state by `verb`. Raises WrongState if the table does not allow it.
 
     `reason`: why it failed. `waiting`: what it waits for, other than its turn. `end`: added to the message for
     webhooks, should the job end by this. `data`: added to the event. `Verb.CLAIM` starts the next attempt and gives the

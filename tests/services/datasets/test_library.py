@@ -15,7 +15,7 @@ from services.domain import catalogue
 from services.domain.pipeline_config import build_config
 from services.domain.tfrecord import DatasetError
 from services.errors import Invalid
-from services.jobs.check_request import prepare
+from services.jobs.check_request import check_request
 from services.library import listing
 from services.planning import attempt_config
 from services.settings import Settings
@@ -106,9 +106,9 @@ def test_a_link_is_not_followed_out_of_the_folder(home: Path) -> None:
 def test_a_dataset_without_masks_is_refused_for_mask_r_cnn_alone(home: Path) -> None:
     described(home / "datasets" / "cones", has_masks=False)
     request = {"dataset": "cones", "image_size": [256, 256], "train": {"batch_size": 2, "steps": 10}}
-    prepare(Settings(home=home), request | {"model": "faster_rcnn_resnet50_fpn"})
+    check_request(Settings(home=home), request | {"model": "faster_rcnn_resnet50_fpn"})
     with pytest.raises(Invalid) as caught:
-        prepare(Settings(home=home), request | {"model": "mask_rcnn_resnet50_fpn"})
+        check_request(Settings(home=home), request | {"model": "mask_rcnn_resnet50_fpn"})
     (fault,) = caught.value.faults
     assert fault.field == "dataset"
     assert fault.message == (

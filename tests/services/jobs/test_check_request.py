@@ -9,7 +9,7 @@ import pytest
 from services.datasets import library
 from services.domain import catalogue, pipeline_config
 from services.errors import Invalid
-from services.jobs.check_request import Prepared, prepare
+from services.jobs.check_request import CheckedRequest, check_request
 from services.settings import Settings
 from tests.support.checkpoint_index import shapes_of, write_index
 
@@ -26,8 +26,8 @@ def settings(desk_home: Path) -> Settings:
     return Settings(home=desk_home)
 
 
-def prepared(settings: Settings, **changes: Any) -> Prepared:
-    return prepare(settings, {**USUAL, **changes})
+def checked(settings: Settings, **changes: Any) -> CheckedRequest:
+    return check_request(settings, {**USUAL, **changes})
 
 
 def own(model: str = "efficientdet_d0", **changes: Any) -> str:
@@ -37,7 +37,7 @@ def own(model: str = "efficientdet_d0", **changes: Any) -> str:
 
 
 def test_what_is_asked_for_becomes_a_plan_and_a_configuration(settings: Settings) -> None:
-    found = prepared(settings, device={"min_memory_mb": 5})
+    found = checked(settings, device={"min_memory_mb": 5})
     asked = found.asked
     assert (asked.model, asked.batch_size, asked.micro_batch, asked.steps) == ("efficientdet_d0", 8, 8, 10)
     assert asked.image_size == (256, 256)
@@ -46,7 +46,7 @@ def test_what_is_asked_for_becomes_a_plan_and_a_configuration(settings: Settings
 
 
 def test_what_is_left_out_is_the_models_own(settings: Settings) -> None:
-    asked = prepare(settings, {"dataset": "shapes", "model": "faster_rcnn_resnet50_fpn"}).asked
+    asked = check_request(settings, {"dataset": "shapes", "model": "faster_rcnn_resnet50_fpn"}).asked
     model = catalogue.get("faster_rcnn_resnet50_fpn")
     assert (asked.batch_size, asked.image_size) == (model.batch_size, model.image_size)
 
@@ -56,22 +56,22 @@ def test_a_job_without_a_length_is_as_long_as_its_dataset_is_worth(settings: Set
     model = catalogue.get("efficientdet_d0")
     for batch in (None, 4):
         train = {"batch_size": batch} if batch else {}
-        asked = prepare(settings, {"dataset": "shapes", "model": model.name, "train": train}).asked
+        asked = check_request(settings, {"dataset": "shapes", "model": model.name, "train": train}).asked
         assert asked.steps == model.steps_for(asked.batch_size, images) < model.steps_for(asked.batch_size)
 
 
 def test_epochs_become_steps_by_the_batch_that_is_used(settings: Settings) -> None:
     images = library.find(settings.datasets_dir, "shapes").records
-    assert prepared(settings, train={"epochs": 3, "batch_size": 2}).asked.steps == math.ceil(3 * images / 2)
+    assert checked(settings, train={"epochs": 3, "batch_size": 2}).asked.steps == math.ceil(3 * images / 2)
     usual = catalogue.get("efficientdet_d0").batch_size
-    assert prepared(settings, train={"epochs": 40}).asked.steps == math.ceil(40 * images / usual)
-    assert prepared(settings, train={"epochs": 0.001}).asked.steps == 1
+    assert checked(settings, train={"epochs": 40}).asked.steps == math.ceil(40 * images / usual)
+    assert checked(settings, train={"epochs": 0.001}).asked.steps == 1
     of_config = {"model": None, "image_size": None, "pipeline_config": own()}
-    assert prepared(settings, **of_config, train={"epochs": 40}).asked.steps == math.ceil(40 * images / 16)
-    both = prepared(settings, **of_config, train={"epochs": 40, "batch_size": 4})
+    assert checked(settings, **of_config, train={"epochs": 40}).asked.steps == math.ceil(40 * images / 16)
+    both = checked(settings, **of_config, train={"epochs": 40, "batch_size": 4})
     assert both.asked.steps == math.ceil(40 * images / 4)
     with pytest.raises(Invalid, match=r"train\.epochs: 20,000,000 epochs of shapes are .* steps at a batch size of 1"):
-        prepared(settings, train={"epochs": 20_000_000, "batch_size": 1})
+        checked(settings, train={"epochs": 20_000_000, "batch_size": 1})
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_epochs_become_steps_by_the_batch_that_is_used(settings: Settings) -> No
 )  # fmt: skip
 def test_every_fault_is_named_with_its_field(settings: Settings, changes: dict[str, Any], fields: set[str]) -> None:
     with pytest.raises(Invalid) as refused:
-        prepared(settings, **changes)
+        checked(settings, **changes)
     assert {fault.field for fault in refused.value.faults} == fields
     assert all(fault.message for fault in refused.value.faults)
 
 
 def test_a_configuration_that_cannot_be_read_is_refused_with_the_place(settings: Settings) -> None:
     with pytest.raises(Invalid, match="line 2, column 3"):
-        prepared(settings, model=None, pipeline_config="model {\n  nonsense: 1\n}")
+        checked(settings, model=None, pipeline_config="model {\n  nonsense: 1\n}")
 
 
 PATHS = {
@@ -130,7 +130,7 @@ def test_no_path_of_a_users_configuration_is_kept(settings: Settings, model: str
         assert place in text
         text = text.replace(place, path, 1)
     request = {"model": None, "pipeline_config": text, "train": None, "image_size": None}
-    found = prepared(settings, **request, checkpoint=None)
+    found = checked(settings, **request, checkpoint=None)
     assert found.asked.model == model
     assert "/etc" not in found.base_config
     assert str(settings.home) not in found.base_config
@@ -139,7 +139,7 @@ def test_no_path_of_a_users_configuration_is_kept(settings: Settings, model: str
 
 def test_a_configuration_of_mask_rcnn_reads_masks_and_has_the_datasets_classes(settings: Settings) -> None:
     text = own("mask_rcnn_resnet50_fpn", learning_rate=0.001)
-    found = prepared(settings, model=None, pipeline_config=text, train=None, image_size=None)
+    found = checked(settings, model=None, pipeline_config=text, train=None, image_size=None)
     config = pipeline_config.parse(found.base_config)
     assert config.model.faster_rcnn.number_of_stages == 3
     assert config.model.faster_rcnn.num_classes < 90
@@ -148,8 +148,8 @@ def test_a_configuration_of_mask_rcnn_reads_masks_and_has_the_datasets_classes(s
 
 def test_another_batch_than_the_configurations_keeps_the_images_seen(settings: Settings) -> None:
     request = {"model": None, "pipeline_config": own(), "image_size": None}
-    as_sent = prepared(settings, **request, train=None).asked
-    smaller = prepared(settings, **request, train={"batch_size": 4})
+    as_sent = checked(settings, **request, train=None).asked
+    smaller = checked(settings, **request, train={"batch_size": 4})
     assert (as_sent.batch_size, as_sent.steps, as_sent.learning_rate) == (16, 1000, pytest.approx(0.08))
     assert (smaller.asked.steps, smaller.asked.learning_rate) == (4000, pytest.approx(0.02))
     assert smaller.asked.micro_batch == 4
@@ -160,7 +160,7 @@ def test_another_batch_than_the_configurations_keeps_the_images_seen(settings: S
 
 def test_what_is_asked_for_beside_a_configuration_goes_before_it(settings: Settings) -> None:
     request = {"model": None, "pipeline_config": own(), "image_size": [256, 256]}
-    asked = prepared(settings, **request, train={"batch_size": 4, "steps": 7, "learning_rate": 0.5}).asked
+    asked = checked(settings, **request, train={"batch_size": 4, "steps": 7, "learning_rate": 0.5}).asked
     assert (asked.batch_size, asked.steps, asked.learning_rate, asked.image_size) == (4, 7, 0.5, (256, 256))
 
 
@@ -169,22 +169,22 @@ def test_a_checkpoint_that_is_there_may_be_named(settings: Settings, tmp_path: P
     write_index(home / "checkpoints" / "coco" / "ckpt-1.index", shapes_of(catalogue.get("efficientdet_d0")))
     (home / "datasets").symlink_to(settings.datasets_dir)
     there = Settings(home=home)
-    assert prepared(there, checkpoint="coco").request["checkpoint"] == "coco"
+    assert checked(there, checkpoint="coco").request["checkpoint"] == "coco"
 
     with pytest.raises(Invalid, match=r"'coco' does not fit efficientdet_d1: it is .* of efficientdet_d0") as one:
-        prepared(there, checkpoint="coco", model="efficientdet_d1")
+        checked(there, checkpoint="coco", model="efficientdet_d1")
     assert [fault.field for fault in one.value.faults] == ["checkpoint"]
     of_config = {"model": None, "image_size": None, "pipeline_config": own("faster_rcnn_resnet50")}
     with pytest.raises(Invalid, match="does not fit faster_rcnn_resnet50"):
-        prepared(there, checkpoint="coco", **of_config)
+        checked(there, checkpoint="coco", **of_config)
     # A network of the owner's own is not in the table: only the trainer can tell.
     wider = own("efficientdet_d1").replace("num_filters: 88", "num_filters: 96")
-    assert prepared(there, checkpoint="coco", **{**of_config, "pipeline_config": wider})
+    assert checked(there, checkpoint="coco", **{**of_config, "pipeline_config": wider})
     (home / "checkpoints" / "coco" / "ckpt-1.index").write_bytes(b"no index at all")
     with pytest.raises(Invalid, match="its index cannot be read"):
-        prepared(there, checkpoint="coco")
+        checked(there, checkpoint="coco")
     with pytest.raises(Invalid, match=r"no checkpoint called 'cocoa'; did you mean coco\?"):
-        prepared(there, checkpoint="cocoa")
+        checked(there, checkpoint="cocoa")
     (home / "checkpoints" / "coco" / "ckpt-1.index").unlink()
     with pytest.raises(Invalid, match=r"'coco' has no \.index file"):
-        prepared(there, checkpoint="coco")
+        checked(there, checkpoint="coco")

@@ -12,7 +12,7 @@ from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
 from services.errors import Invalid
 from services.jobs import own_config_changes
-from services.jobs.check_request import Prepared, prepare
+from services.jobs.check_request import CheckedRequest, check_request
 from services.jobs.own_config_changes import at_submit
 from services.planning import attempt_config
 from services.settings import Settings
@@ -25,10 +25,10 @@ def settings(desk_home: Path) -> Settings:
     return Settings(home=desk_home)
 
 
-def sent_to(settings: Settings, config: Config, **request: Any) -> Prepared:
+def sent_to(settings: Settings, config: Config, **request: Any) -> CheckedRequest:
     """Raises Invalid where such a request is refused."""
     text = pipeline_config.to_text(config)
-    return prepare(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None, **request})
+    return check_request(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None, **request})
 
 
 def changes_to(settings: Settings, config: Config, **request: Any) -> dict[str, dict[str, Any]]:
@@ -36,17 +36,17 @@ def changes_to(settings: Settings, config: Config, **request: Any) -> dict[str, 
     return by_field(settings, sent_to(settings, config, **request))
 
 
-def by_field(settings: Settings, prepared: Prepared) -> dict[str, dict[str, Any]]:
-    return {change["field"]: change for change in at_submit(settings, prepared, prepared.asked, [])}
+def by_field(settings: Settings, checked: CheckedRequest) -> dict[str, dict[str, Any]]:
+    return {change["field"]: change for change in at_submit(settings, checked, checked.asked, [])}
 
 
 def as_run(settings: Settings, config: Config) -> Config:
     return composed(settings, sent_to(settings, config))
 
 
-def composed(settings: Settings, prepared: Prepared) -> Config:
-    base, dataset = pipeline_config.parse(prepared.base_config), library.find(settings.datasets_dir, "shapes")
-    return attempt_config.compose(base, prepared.asked, dataset, host_memory_mb=4096, is_own=True)
+def composed(settings: Settings, checked: CheckedRequest) -> Config:
+    base, dataset = pipeline_config.parse(checked.base_config), library.find(settings.datasets_dir, "shapes")
+    return attempt_config.compose(base, checked.asked, dataset, host_memory_mb=4096, is_own=True)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -116,10 +116,10 @@ def test_what_the_request_says_otherwise_is_named_as_the_reason(settings: Settin
 
 def test_what_the_planner_decided_is_named_with_its_lever(settings: Settings) -> None:
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
-    prepared = prepare(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None})
+    checked = check_request(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None})
     decided = {"lever": "micro_batch", "field": "micro_batch", "before": "16", "after": "2", "reason": "it must fit"}
-    plan = prepared.asked.with_batch(16, 2)
-    (first, *_) = at_submit(settings, prepared, plan, [decided])
+    plan = checked.asked.with_batch(16, 2)
+    (first, *_) = at_submit(settings, checked, plan, [decided])
     assert (first["field"], first["before"], first["after"]) == ("micro_batch", "16", "2")
     assert (first["group"], first["lever"], first["reason"]) == ("memory", "micro_batch", "it must fit")
 
@@ -173,16 +173,16 @@ def test_whatever_field_is_sent_no_difference_is_without_a_reason(settings: Sett
     accepted = 0
     for what, sent in mutated(zoo_like(model)):
         try:
-            prepared = sent_to(settings, sent)
+            checked = sent_to(settings, sent)
         except Invalid:
             continue  # said aloud as well
         accepted += 1
-        found = by_field(settings, prepared)
+        found = by_field(settings, checked)
         for field, change in found.items():
             assert change["reason"], f"{what}: {field}"
             assert change["group"] != "unexplained", f"{what}: {field} {change['before']} → {change['after']}"
         listed = {field for field, change in found.items() if change["group"] != "unused"}
-        assert listed == {change.field for change in pipeline_config.compare(sent, composed(settings, prepared))}, what
+        assert listed == {change.field for change in pipeline_config.compare(sent, composed(settings, checked))}, what
     assert accepted > 150
 
 
@@ -199,18 +199,18 @@ def test_a_config_that_is_too_long_once_it_is_written_out_is_refused(settings: S
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
     listed = text.replace("aspect_ratios: 1.0\n", f"aspect_ratios: [{'1,' * 9_000}1]\n", 1)
     with pytest.raises(Invalid, match=r"pipeline_config: .*(characters long|more than)"):
-        prepare(settings, {"dataset": "shapes", "pipeline_config": listed, "checkpoint": None})
+        check_request(settings, {"dataset": "shapes", "pipeline_config": listed, "checkpoint": None})
 
 
 def test_weights_that_are_not_there_are_refused_unless_the_request_speaks_of_them(settings: Settings) -> None:
     sent = {"dataset": "shapes", "pipeline_config": pipeline_config.to_text(zoo_like("efficientdet_d0"))}
     with pytest.raises(Invalid) as refused:
-        prepare(settings, sent)
+        check_request(settings, sent)
     (fault,) = refused.value.faults
     assert fault.field == "checkpoint"
     for words in ("PATH_TO_BE_CONFIGURED/ckpt-0", "POST /v1/checkpoints", "`checkpoint`", '"checkpoint": null'):
         assert words in fault.message
-    assert prepare(settings, {**sent, "checkpoint": None}).asked.model == "efficientdet_d0"
+    assert check_request(settings, {**sent, "checkpoint": None}).asked.model == "efficientdet_d0"
 
 
 def test_a_registered_checkpoint_takes_the_place_of_the_one_in_the_config(settings: Settings) -> None:
@@ -223,5 +223,5 @@ def test_a_registered_checkpoint_takes_the_place_of_the_one_in_the_config(settin
 
 def test_a_summary_says_that_fields_differ() -> None:
     change = {"group": "dataset"}
-    assert own_config_changes.told("As asked.", [{"group": "unused"}]) == "As asked."
-    assert "2 fields of your pipeline.config changed" in own_config_changes.told("As asked.", [change, change])
+    assert own_config_changes.with_count("As asked.", [{"group": "unused"}]) == "As asked."
+    assert "2 fields of your pipeline.config changed" in own_config_changes.with_count("As asked.", [change, change])

@@ -8,7 +8,7 @@ import pytest
 from services.domain.jobs.states import State
 from services.errors import Conflict, Invalid, TooMany
 from services.jobs import submit as submission
-from services.jobs.check_request import prepare
+from services.jobs.check_request import check_request
 from services.jobs.estimate import estimate
 from services.jobs.submit import Submitted, submit
 from services.settings import Settings
@@ -165,13 +165,13 @@ def test_simultaneous_requests_with_one_key_are_one_job(
 ) -> None:
     """All of them have looked for the key, and not found it, before the first writes."""
     count = 4
-    gate, first_look = threading.Barrier(count), prepare
+    gate, first_look = threading.Barrier(count), check_request
 
     def together(*arguments: Any) -> Any:
         gate.wait(timeout=30)
         return first_look(*arguments)
 
-    monkeypatch.setattr(submission, "prepare", together)
+    monkeypatch.setattr(submission, "check_request", together)
     results: list[Any] = []
 
     def send(number: int) -> None:

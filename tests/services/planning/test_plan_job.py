@@ -12,7 +12,7 @@ from services.domain.contract import AllocatorStats, Reason
 from services.domain.jobs.states import State
 from services.domain.plan.policy import Lever, Policy
 from services.domain.planner.decision import Decision, GiveUp
-from services.jobs.check_request import prepare
+from services.jobs.check_request import check_request
 from services.planning import plan_job
 from services.scheduling.claim import Claim
 from services.store import measurements
@@ -30,9 +30,9 @@ def again(desk: Desk) -> Claim:
 
 
 def first(desk: Desk, policy: Policy | None = None, min_bytes: int = 0, **request: Any) -> plan_job.FirstPlan:
-    prepared = prepare(desk.settings, desk.request(**request))
+    checked = check_request(desk.settings, desk.request(**request))
     with desk.store.reading() as session:
-        return plan_job.plan_first(session, prepared.asked, policy or Policy(), min_bytes, utc_now())
+        return plan_job.plan_first(session, checked.asked, policy or Policy(), min_bytes, utc_now())
 
 
 def test_a_first_plan_is_for_the_largest_device_that_is_there(desk: Desk) -> None:
