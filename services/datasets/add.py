@@ -1,8 +1,8 @@
-"""Add TFRecord files of the Object Detection API's format as a dataset.
+"""Add TFRecord files in the Object Detection API's format as a dataset.
 
     python -m services.datasets.add NAME --train FILES… --validation FILES… --label-map FILE
 
-Every record is checked first; where one cannot be trained on, it is named with what to do, and nothing is added.
+Every record is checked first. If one cannot be trained on, the error names it and the remedy, and nothing is added.
 """
 
 import argparse
@@ -56,14 +56,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m services.datasets.add", description=__doc__.split("\n\n")[0])
-    parser.add_argument("name", metavar="NAME", help="what jobs will call it: letters, digits, - _ and .")
+    parser.add_argument("name", metavar="NAME", help="the name that jobs use: letters, digits, - _ and .")
     parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE", help="training images")
     parser.add_argument("--validation", type=Path, nargs="+", default=[], metavar="FILE", help="validation images")
     parser.add_argument(
         "--validation-share", type=float, metavar="PART", help="instead: hold back this share of the training images"
     )
     parser.add_argument("--label-map", type=Path, required=True, metavar="FILE", help="the classes, a .pbtxt file")
-    parser.add_argument("--home", type=Path, metavar="DIR", help="the service's data (default: DOWNSHIFT_HOME)")
+    parser.add_argument(
+        "--home", type=Path, metavar="DIR", help="the service's data directory (default: DOWNSHIFT_HOME)"
+    )
     keep = parser.add_mutually_exclusive_group()
     keep.add_argument(
         "--link",
@@ -84,16 +86,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _progress() -> Progress:
-    """A line every few seconds: short work stays silent."""
+    """Prints a line every few seconds, so nothing for a small dataset."""
     last = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
         nonlocal last
         if time.monotonic() - last >= _PROGRESS_S:
             last = time.monotonic()
             print(f"{in_mb(done)} of {in_mb(total)} checked", flush=True)
 
-    return tell
+    return show
 
 
 if __name__ == "__main__":

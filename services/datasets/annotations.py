@@ -1,7 +1,7 @@
-"""One image and its objects, as the Object Detection API reads them from a tf.train.Example.
+"""Check one image and its objects as the Object Detection API reads them from a tf.train.Example.
 
-That API trains on what it is given: a box of a class it does not know is dropped, a list too short is padded, a field
-of the wrong kind ends the training. So each is looked for here, with the field and the remedy named.
+That API does not check its input: it drops boxes of unknown classes, pads lists that are too short, and crashes on a
+field of the wrong type. This module finds all of these, and names the field and the remedy.
 """
 
 import io
@@ -19,8 +19,8 @@ from services.domain.suggestions import close_names, shortened
 
 __all__ = ["MAX_PIXELS", "Annotated", "examine"]
 
-MAX_PIXELS = 80_000_000  # decoded to floats, about 1 GB of the host's memory
-_TOLERANCE = 0.01  # of the image's side: annotation tools round outwards
+MAX_PIXELS = 80_000_000  # decoded to floats they take about 1 GB of host memory
+_TOLERANCE = 0.01  # of the image's side, as annotation tools round outwards
 
 _ONE_VALUE = {
     "image/encoded": bytes,
@@ -46,25 +46,25 @@ _KINDS = {bytes: "bytes", int: "whole numbers (int64)", float: "floats"}
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_SIZE = struct.Struct(">II")
 
-OUTSIDE = "a box reaches a little over the image's edge"
+OUTSIDE = "a box extends slightly beyond the image's edge"
 DISAGREES = "class/label and class/text disagree with the label map; the text counts"
 
 
 @dataclass
 class Annotated:
-    """What one example holds. Where there are problems, the rest is what could still be read."""
+    """The contents of one example. If there are problems, the other fields are what could still be read."""
 
     encoded: bytes = b""
     objects: int = 0
     classes: list[int] = field(default_factory=list)
-    has_masks: bool = False  # of all its objects; of none where there are no objects
-    problems: list[str] = field(default_factory=list)  # why it cannot be trained on
-    remarks: list[str] = field(default_factory=list)  # what its owner may want to know
+    has_masks: bool = False  # every object has one; False without objects
+    problems: list[str] = field(default_factory=list)  # it cannot be trained on
+    remarks: list[str] = field(default_factory=list)  # it can, but may not be as intended
 
 
 def examine(features: Mapping[str, Feature], labels: LabelMap) -> Annotated:
     found = Annotated()
-    values = _of_their_kind(features, found)
+    values = _well_typed(features, found)
     found.encoded = _first(values, "image/encoded", b"")
     size = _image_size(values, found)
     _boxes(values, found)
@@ -73,8 +73,8 @@ def examine(features: Mapping[str, Feature], labels: LabelMap) -> Annotated:
     return found
 
 
-def _of_their_kind(features: Mapping[str, Feature], found: Annotated) -> dict[str, list[Any]]:
-    """The features that hold what they should; the others become problems, and are left out."""
+def _well_typed(features: Mapping[str, Feature], found: Annotated) -> dict[str, list[Any]]:
+    """The features of the right type and count. The others become problems and are left out."""
     sides = {f"image/object/bbox/{side}": float for side in _SIDES}
     values: dict[str, list[Any]] = {}
     for name, kind in (_ONE_VALUE | sides | _ONE_PER_OBJECT).items():
@@ -95,7 +95,7 @@ def _first(values: Mapping[str, list[Any]], name: str, default: Any) -> Any:
 
 
 def _image_size(values: Mapping[str, list[Any]], found: Annotated) -> tuple[int, int] | None:
-    """(height, width), from the image's header: its pixels are not decoded."""
+    """Height and width from the image's header; the pixels are not decoded."""
     if not found.encoded:
         if not any(problem.startswith("image/encoded") for problem in found.problems):
             found.problems.append("image/encoded: there is no image; write the JPEG or PNG file's bytes")
@@ -105,7 +105,7 @@ def _image_size(values: Mapping[str, list[Any]], found: Annotated) -> tuple[int,
         return None
     try:
         width, height = _opened_size(found.encoded)
-    except Exception as error:  # Pillow's readers raise almost anything at bytes that are no image
+    except Exception as error:  # Pillow raises almost any exception for damaged images
         found.problems.append(f"image/encoded: is not a whole JPEG or PNG image ({error}); write the file's bytes")
         return None
     if height * width > MAX_PIXELS:
@@ -121,8 +121,8 @@ def _opened_size(encoded: bytes) -> tuple[int, int]:
     with Image.open(io.BytesIO(encoded), formats=("JPEG", "PNG")) as image:
         size = image.size
         if image.format == "PNG":
-            image.verify()  # the checksums of its parts; no pixel is decoded
-        # Inside a JPEG's data, 0xFF is always escaped: the end marker after the last scan is the file's own.
+            image.verify()  # checks the checksums without decoding pixels
+        # In a JPEG's data 0xFF is always escaped, so an end marker after the last scan is a real one.
         elif encoded.rfind(b"\xff\xd9") < encoded.rfind(b"\xff\xda"):
             raise ValueError("its end is missing")
     return size

@@ -1,7 +1,7 @@
-"""CRC-32C of whole images at about 100 MB/s: `services.domain.tfrecord`, without numpy, manages a tenth of it.
+"""CRC-32C at about 100 MB/s with numpy, ten times as fast as `services.domain.tfrecord` without it.
 
-A CRC is linear: the data is cut into lanes of equal length, all lanes are read side by side, and their remainders are
-then folded, each moved on past the lanes to its right. Zeros in front of the data change nothing.
+A CRC is linear. So the data is cut into lanes of equal length, the CRCs of all lanes are computed in parallel, and then
+combined in pairs, each shifted past the lanes to its right. Leading zeros do not change the result.
 """
 
 import functools
@@ -16,13 +16,13 @@ __all__ = ["masked_crc32c"]
 Words = npt.NDArray[np.uint32]
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
-_LANE = 256  # bytes: shorter gives more folding, longer more steps for a small image
+_LANE = 256  # bytes; shorter lanes take more combining, longer ones more steps for a small image
 _BYTE, _HALF = np.uint32(0xFF), np.uint32(0xFFFF)
-_SMALL = 4 * _LANE  # below it, plain Python is as fast
+_SMALL = 4 * _LANE  # with less data, plain Python is as fast
 
 
 def masked_crc32c(data: bytes) -> int:
-    """What `tfrecord.masked_crc32c` gives."""
+    """The same result as `tfrecord.masked_crc32c`."""
     if len(data) < _SMALL:
         return tfrecord.masked_crc32c(data)
     crc = int(_fold(_remainders(_lanes(data)))) ^ 0xFFFFFFFF
@@ -30,12 +30,12 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def _lanes(data: bytes) -> Words:
-    """One column a lane, of 32-bit words."""
+    """An array of 32-bit words with one column per lane."""
     lanes = -(-len(data) // _LANE)
     padded = np.zeros(lanes * _LANE, dtype=np.uint8)
     start = padded.size - len(data)
     padded[start:] = np.frombuffer(data, dtype=np.uint8)
-    padded[start : start + 4] ^= 0xFF  # a CRC that starts from ones is one whose first four bytes are inverted
+    padded[start : start + 4] ^= 0xFF  # equals a CRC with the initial value of all ones
     return np.ascontiguousarray(padded.view("<u4").reshape(lanes, _LANE // 4).T, dtype=np.uint32)
 
 
@@ -63,14 +63,14 @@ def _fold(crc: Words) -> np.uint32:
 
 @functools.cache
 def _fold_tables(level: int) -> tuple[Words, ...]:
-    """What `_LANE` · 2^level zero bytes make of each of a word's four bytes."""
+    """Tables that shift each of a word's four bytes past `_LANE` · 2^level zero bytes."""
     values = np.arange(2**8, dtype=np.uint32)
     bits = _zero_bytes(_LANE << level)
     return tuple(_apply(bits, values << np.uint32(shift)) for shift in (0, 8, 16, 24))
 
 
 def _zero_bytes(count: int) -> Words:
-    """What `count` zero bytes, a power of two, make of each bit."""
+    """Each bit after `count` zero bytes; `count` is a power of two."""
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     for _ in range(8):
         bits = (bits >> np.uint32(1)) ^ np.where(bits & np.uint32(1), np.uint32(_POLYNOMIAL), np.uint32(0))
@@ -81,7 +81,7 @@ def _zero_bytes(count: int) -> Words:
 
 
 def _apply(bits: Words, values: Words) -> Words:
-    """The linear map that sends bit i to `bits[i]`, of each of the values."""
+    """Apply the linear map that sends bit i to `bits[i]` to each value."""
     result: Words = np.zeros_like(values)
     for bit in range(32):
         chosen = (values >> np.uint32(bit)) & np.uint32(1)
@@ -91,7 +91,7 @@ def _apply(bits: Words, values: Words) -> Words:
 
 @functools.cache
 def _word_tables() -> tuple[Words, Words]:
-    """Four zero bytes on the lower and on the upper half of a word."""
+    """Tables that shift the lower and the upper half of a word past four zero bytes."""
     halves = np.arange(2**16, dtype=np.uint32)
     bits = _zero_bytes(4)
     return _apply(bits, halves), _apply(bits, halves << np.uint32(16))

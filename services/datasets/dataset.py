@@ -1,7 +1,7 @@
-"""A dataset: a folder of TFRecord files and a label map, described by its `dataset.json`.
+"""A dataset: a folder of TFRecord files and a label map, described by its manifest `dataset.json`.
 
-The description is written with the files, by the sample's generator or by the importer, and believed afterwards: to
-read it costs no look into a record.
+The sample's generator or the importer writes the manifest with the files. Afterwards it is trusted, so that loading a
+dataset reads no record.
 """
 
 import json
@@ -13,16 +13,16 @@ from typing import Any, Self
 
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["FORMAT_VERSION", "LABEL_MAP_FILE", "MANIFEST_FILE", "Dataset", "read_manifest", "write_manifest"]
+__all__ = ["LABEL_MAP_FILE", "MANIFEST_FILE", "Dataset", "read_manifest", "write_manifest"]
 
-FORMAT_VERSION = 1
+_FORMAT_VERSION = 1
 MANIFEST_FILE = "dataset.json"
 LABEL_MAP_FILE = "label_map.pbtxt"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Where the files are and what they hold. `records` and `record_bytes` are of the training files."""
+    """The files of a dataset and numbers about them. `records` and `record_bytes` count the training files only."""
 
     folder: Path
     train_files: tuple[Path, ...]
@@ -37,19 +37,18 @@ class Dataset:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """The dataset in `folder`, as its manifest describes it; no record is read.
+        """The dataset in `folder`, as its manifest describes it; reads no record.
 
-        Raises DatasetError where there is none, where it is damaged, and where its files are not those that the
-        manifest was written for, as far as their sizes tell.
+        Raises DatasetError if there is none, if it is damaged, or if the files' sizes are not those in the manifest.
         """
         manifest = read_manifest(folder)
         try:
-            if manifest["format_version"] != FORMAT_VERSION:
+            if manifest["format_version"] != _FORMAT_VERSION:
                 raise KeyError("format_version")
             described = cls._described(folder, manifest)
             sizes = {split: manifest[split]["bytes"] for split in ("train", "validation")}
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
-            problem = f"{MANIFEST_FILE} is damaged, or not of version {FORMAT_VERSION}"
+            problem = f"{MANIFEST_FILE} is damaged, or not of version {_FORMAT_VERSION}"
             raise _damaged(folder, problem) from None
         _check_files(folder, described.train_files, sizes["train"])
         _check_files(folder, described.validation_files, sizes["validation"])
@@ -65,7 +64,7 @@ class Dataset:
             validation_files=_below(folder, validation["files"]),
             label_map=folder / LABEL_MAP_FILE,
             num_classes=manifest.get("num_classes") or len(manifest["classes"]),
-            # Manifests without the field are of the sample as it was first made, which has masks.
+            # The first version of the sample has masks, but not this field.
             has_masks=bool(manifest.get("has_masks", True)),
             records=train["images"],
             record_bytes=round(train["bytes"] / train["images"]),
@@ -75,7 +74,7 @@ class Dataset:
 
 
 def read_manifest(folder: Path) -> Mapping[str, Any]:
-    """What `dataset.json` in `folder` holds, in this or another version; raises DatasetError."""
+    """The contents of `dataset.json` in `folder`, of any version. Raises DatasetError."""
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except OSError as error:
@@ -91,10 +90,10 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 def write_manifest(
     folder: Path, *, generator: str, classes: Iterable[str], splits: Mapping[str, Mapping[str, Any]], **more: Any
 ) -> None:
-    """Describe the files in `folder`. `splits`: of train and validation, as `Dataset.load` reads them."""
+    """Describe the files in `folder`. `splits`: by train and validation, as `Dataset.load` reads them."""
     manifest = {
         "generator": generator,
-        "format_version": FORMAT_VERSION,
+        "format_version": _FORMAT_VERSION,
         **more,
         "classes": list(classes),
         "bytes": sum(split["bytes"] for split in splits.values()),
@@ -105,7 +104,7 @@ def write_manifest(
 
 
 def _below(folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
-    """Names of files, never paths that lead elsewhere."""
+    """Accepts plain file names only, no paths. Raises ValueError."""
     files = tuple(folder / name for name in names)
     if not files or any(file.parent != folder or file.name in ("", "..") for file in files):
         raise ValueError("files")

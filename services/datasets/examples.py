@@ -1,7 +1,7 @@
-"""tf.train.Example messages without TensorFlow.
+"""Encode and decode tf.train.Example messages without TensorFlow.
 
-The schema is built here, in a descriptor pool of our own: TensorFlow registers the same message names in the default
-pool, and a second registration there would stop whichever comes later.
+The schema is built in a separate descriptor pool. TensorFlow registers the same message names in the default pool, and
+a second registration there would fail.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +26,9 @@ def encode(
     floats: Mapping[str, Iterable[float]] | None = None,
     ints: Mapping[str, Iterable[int]] | None = None,
 ) -> bytes:
-    """A serialized Example. The same features give the same bytes, in whatever order they are named.
+    """A serialized Example. Equal features give equal bytes, in any order.
 
-    The kind is said by the argument, not guessed from the values, so that an empty list keeps its kind.
+    The argument, not the values, determines the type, so that an empty list keeps its type.
     """
     example = _Example()
     feature = example.features.feature
@@ -42,7 +42,7 @@ def encode(
 
 
 def decode(payload: bytes) -> dict[str, Feature]:
-    """The features of a serialized Example, by name; `DatasetError` where it is none."""
+    """The features of a serialized Example, by name. Raises DatasetError."""
     try:
         example = _Example.FromString(payload)
     except DecodeError as error:
@@ -51,7 +51,7 @@ def decode(payload: bytes) -> dict[str, Feature]:
 
 
 def _fill(target: Any, values: Iterable[object]) -> None:
-    target.SetInParent()  # an empty list is still a list of its kind
+    target.SetInParent()  # sets the type of an empty list too
     target.value.extend(values)
 
 

@@ -1,42 +1,42 @@
-"""Take TFRecord files of the Object Detection API's format in as a dataset that jobs may name."""
+"""Import TFRecord files in the Object Detection API's format as a dataset for jobs."""
 
 import contextlib
 import enum
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from services.datasets import label_map, records
 from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
-from services.datasets.survey import SPLITS, Survey
+from services.datasets.survey import Survey
 from services.domain.tfrecord import DatasetError
 from services.durable_file import sync
 
-__all__ = ["Added", "Keep", "Progress", "add", "move_into_place"]
+__all__ = ["Keep", "Progress", "add", "move_into_place"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_FILES = 10_000
 _GENERATOR = "downshift-add"
 
-Progress = Callable[[int, int], None]  # bytes read, bytes in all
+Progress = Callable[[int, int], None]  # bytes read, total bytes
 
 
 class Keep(enum.Enum):
-    """How the dataset gets its files. A linked file costs no space, and changes with its original."""
+    """How the dataset gets its files. A linked file takes no space, but changes with its original."""
 
-    LINK_OR_COPY = enum.auto()  # a hard link where the file system can
-    LINK = enum.auto()  # or not at all
+    LINK_OR_COPY = enum.auto()  # a hard link if the file system supports it
+    LINK = enum.auto()  # a hard link or an error
     COPY = enum.auto()
 
 
 @dataclass(frozen=True)
 class Added:
     dataset: Dataset
-    linked: int  # of its files
+    linked: int  # number of files
     warnings: list[str]
 
 
@@ -51,11 +51,10 @@ def add(
     keep: Keep = Keep.LINK_OR_COPY,
     progress: Progress | None = None,
 ) -> Added:
-    """Check every record and make the dataset `name` below `root`: it appears complete or not at all.
+    """Check every record and create the dataset `name` below `root`, completely or not at all.
 
-    Without files for validation, `validation_share` of the training images is put aside for it, evenly over the files.
-    Raises DatasetError, with a line for each problem, where anything would keep a job from training on it. The name
-    must be free: a dataset that jobs were trained on does not change.
+    Without validation files, `validation_share` of the training images is held back, evenly over the files. Raises
+    DatasetError, with a line for each problem, if a job could not train on the dataset, or if the name is taken.
     """
     _check_request(root, name, train, validation, validation_share, keep)
     classes = label_map.read(labels)
@@ -64,34 +63,38 @@ def add(
         building = Path(temporary, "new")
         building.mkdir(mode=0o755)
         survey = Survey(classes)
-        reading = _Reading(survey, building, keep, progress, sum(file.stat().st_size for file in (*train, *validation)))
+        total = sum(file.stat().st_size for file in (*train, *validation))
+        reader = _Reader(survey, building, keep, progress, total)
         if validation_share is None:
-            files = {
-                split: reading.take(split, sources) for split, sources in zip(SPLITS, (train, validation), strict=True)
-            }
+            files = {"train": reader.take("train", train), "validation": reader.take("validation", validation)}
         else:
-            files = reading.divide(train, validation_share)
-        survey.conclude()
-        (building / LABEL_MAP_FILE).write_text(classes.text, encoding="utf-8")
-        splits = {
-            split: survey.figures(split)
-            | {"files": names, "bytes": sum((building / name).stat().st_size for name in names)}
-            for split, names in files.items()
-        }
-        write_manifest(
-            building,
-            generator=_GENERATOR,
-            classes=classes.names.values(),
-            splits=splits,
-            num_classes=classes.num_classes,
-            has_masks=survey.has_masks,
-        )
+            files = reader.divide(train, validation_share)
+        survey.raise_problems()
+        _describe(building, classes, survey, files)
         move_into_place(building, root / name)
-    return Added(Dataset.load(root / name), reading.linked, survey.warnings())
+    return Added(Dataset.load(root / name), reader.linked, survey.warnings())
 
 
-class _Reading:
-    """The files' way from their owner to the new folder, past the survey."""
+def _describe(building: Path, classes: label_map.LabelMap, survey: Survey, files: Mapping[str, Sequence[str]]) -> None:
+    """Write the label map and the manifest. `files`: names by split."""
+    (building / LABEL_MAP_FILE).write_text(classes.text, encoding="utf-8")
+    splits = {
+        split: survey.numbers(split)
+        | {"files": names, "bytes": sum((building / name).stat().st_size for name in names)}
+        for split, names in files.items()
+    }
+    write_manifest(
+        building,
+        generator=_GENERATOR,
+        classes=classes.names.values(),
+        splits=splits,
+        num_classes=classes.num_classes,
+        has_masks=survey.has_masks,
+    )
+
+
+class _Reader:
+    """Reads source files once: checks each record in the survey, and links or copies the file."""
 
     def __init__(self, survey: Survey, building: Path, keep: Keep, progress: Progress | None, total: int) -> None:
         self.linked = 0
@@ -103,42 +106,42 @@ class _Reading:
         self._done = 0
 
     def take(self, split: str, sources: Sequence[Path]) -> list[str]:
-        """All of each file; returns their names in the new folder."""
+        """Link or copy whole files. Returns their names in the new folder."""
         names = [f"{split}-{number:05d}-of-{len(sources):05d}.tfrecord" for number in range(len(sources))]
         for source, name in zip(sources, names, strict=True):
-            place = self._building / name
-            linked = self._keep is not Keep.COPY and self._link(source, place)
-            with contextlib.nullcontext() if linked else place.open("xb") as copy:
+            target = self._building / name
+            linked = self._keep is not Keep.COPY and self._link(source, target)
+            with contextlib.nullcontext() if linked else target.open("xb") as copy:
                 for record in self._records(source):
-                    self._survey.look_at(split, source, record)
+                    self._survey.check(split, source, record)
                     self._write(copy, record)
-            if linked and records.identity(source.stat()) != records.identity(place.stat()):
+            if linked and records.identity(source.stat()) != records.identity(target.stat()):
                 raise DatasetError("dataset_corrupt", f"{source}: was replaced while it was read; try again")
             self.linked += linked
         return names
 
     def divide(self, sources: Sequence[Path], share: float) -> dict[str, list[str]]:
-        """Every so many-th record is for validation; returns the names of both splits' files."""
+        """Hold back every n-th record for validation. Returns the names of both splits' files."""
         names = {
             "train": [f"train-{number:05d}-of-{len(sources):05d}.tfrecord" for number in range(len(sources))],
             "validation": ["validation-00000-of-00001.tfrecord"],
         }
         count = 0
-        with (self._building / names["validation"][0]).open("xb") as aside:
+        with (self._building / names["validation"][0]).open("xb") as held_back:
             for source, name in zip(sources, names["train"], strict=True):
                 with (self._building / name).open("xb") as rest:
                     for record in self._records(source):
-                        is_aside = int((count + 1) * share) > int(count * share)
+                        is_held_back = int((count + 1) * share) > int(count * share)
                         count += 1
-                        self._survey.look_at("validation" if is_aside else "train", source, record)
-                        self._write(aside if is_aside else rest, record)
+                        self._survey.check("validation" if is_held_back else "train", source, record)
+                        self._write(held_back if is_held_back else rest, record)
         return names
 
     def _records(self, source: Path) -> Iterator[records.Record]:
-        """A file that is damaged is one more problem; the others are still looked at."""
+        """A damaged file is one more problem; the other files are still read."""
         try:
             for record in records.read(source):
-                if self._survey.is_hopeless:
+                if self._survey.is_full:
                     return
                 yield record
                 self._done += len(record.frame)
@@ -148,12 +151,12 @@ class _Reading:
             self._survey.problems.append(str(error))
 
     def _write(self, copy: BinaryIO | None, record: records.Record) -> None:
-        if copy is not None and not self._survey.problems:  # else nothing will come of it
+        if copy is not None and not self._survey.problems:  # with problems, the dataset is not added
             copy.write(record.frame)
 
-    def _link(self, source: Path, place: Path) -> bool:
+    def _link(self, source: Path, target: Path) -> bool:
         try:
-            os.link(source.resolve(), place)
+            os.link(source.resolve(), target)
         except OSError as error:
             if self._keep is Keep.LINK:
                 problem = f"{source}: cannot be linked into {self._building.parents[1]}: {error.strerror}; copy it"
@@ -194,7 +197,7 @@ def _check_request(
 
 
 def move_into_place(building: Path, folder: Path) -> None:
-    """What a crash leaves is the whole dataset or no dataset: the content is on disk before the name is."""
+    """Rename durably. The content is flushed first, so that a crash leaves the whole dataset or none."""
     for path in (*building.iterdir(), building):
         sync(path)
     try:

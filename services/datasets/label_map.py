@@ -1,4 +1,4 @@
-"""The label map: which number each class has. Read with the Object Detection API's own schema, and stricter than it."""
+"""Read a label map, which gives each class its id. Uses the Object Detection API's schema, with stricter checks."""
 
 import re
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ from services.domain.tfrecord import DatasetError
 __all__ = ["LabelMap", "parse", "read"]
 
 MAX_CHARACTERS = 4 * 2**20
-MAX_NAME = 256  # characters; it stands in charts, tables and every evaluation
-MAX_ID = 10_000  # a model has an output for each id up to the highest, named or not
+MAX_NAME = 256  # characters; names appear in charts, tables and every evaluation
+MAX_ID = 10_000  # a model has an output for every id up to the highest, even for unused ones
 
 
 @dataclass(frozen=True)
 class LabelMap:
-    names: Mapping[int, str]  # for people, by id, in order of ids
-    ids: Mapping[str, int]  # of what records may call a class: its name, or its display name
-    text: str  # to be written; equal label maps have equal texts
+    names: Mapping[int, str]  # to show, by id, in the order of ids
+    ids: Mapping[str, int]  # by name and by display name, as records may use both
+    text: str  # the file's content; equal label maps have equal texts
 
     @property
     def num_classes(self) -> int:
@@ -31,7 +31,7 @@ class LabelMap:
 
 
 def read(path: Path) -> LabelMap:
-    """Raises DatasetError with the file, the line and what to do."""
+    """Raises DatasetError with the file, the line and the remedy."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -42,7 +42,7 @@ def read(path: Path) -> LabelMap:
 
 
 def parse(path: Path, text: str) -> LabelMap:
-    """The label map that `text` holds; `path` is for the messages."""
+    """The label map in `text`; `path` is only used in messages."""
     if len(text) > MAX_CHARACTERS:
         raise _refused(path, None, f"has {len(text):,} characters, more than {MAX_CHARACTERS:,}; is it the label map?")
     message = messages.message("string_int_label_map_pb2", "StringIntLabelMap")()

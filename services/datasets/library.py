@@ -1,4 +1,4 @@
-"""The datasets that jobs may name: folders below one root."""
+"""Find the datasets that jobs can use: folders below one root."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def names(root: Path) -> list[str]:
 
 
 def find(root: Path, name: str) -> Dataset:
-    """The dataset of that name; raises DatasetError, with the names there are where there is none."""
+    """The dataset of that name. Raises DatasetError, with similar or all names if there is none."""
     known = names(root)
     if name not in known:
         close = close_names(name, known)

@@ -1,4 +1,4 @@
-"""Read TFRecord files of any size, one record at a time, every checksum verified."""
+"""Read TFRecord files of any size, one record at a time, and verify every checksum."""
 
 import os
 import struct
@@ -20,17 +20,17 @@ _CRC = struct.Struct("<I")
 class Record:
     number: int  # in its file, from 0
     payload: bytes
-    frame: bytes  # the payload as it stands in the file, to be copied
+    frame: bytes  # the payload with its header and checksums, as in the file
 
 
 def read(path: Path) -> Iterator[Record]:
-    """Every record in order; an empty file gives nothing.
+    """Every record in order; none for an empty file.
 
-    Raises DatasetError, before the first record, for a file that is none or is truncated; at a record whose data does
-    not match its checksum; and at the latest after the last one, for a file that changed while it was read.
+    Raises DatasetError before the first record if the file is not a TFRecord file or is truncated, at a record whose
+    data does not match its checksum, and after the last one at the latest if the file changed while it was read.
     """
     before = os.stat(path) if path.exists() else None
-    tfrecord.scan(path, allow_empty=True)  # all frames are sound: what is read below needs no second check
+    tfrecord.scan(path, allow_empty=True)  # checks all headers, so that they need no check below
     with path.open("rb") as file:
         if before is None or identity(os.fstat(file.fileno())) != identity(before):
             raise _changed(path)
@@ -53,7 +53,7 @@ def read(path: Path) -> Iterator[Record]:
 
 
 def identity(about: os.stat_result) -> tuple[int, ...]:
-    """The same file with the same content, as far as the file system tells."""
+    """Equal for the same file with the same content, as far as the file system tells."""
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 

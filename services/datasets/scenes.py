@@ -1,7 +1,7 @@
 """Draw one image of the sample dataset: shapes on a textured background, each with its box and mask.
 
-A scene depends on its random generator and size alone. Shapes are drawn from their distance function: one numpy
-expression gives both the smooth edge that is painted and the exact mask.
+A scene depends only on its random generator and size. Shapes are drawn from their distance function: one numpy
+expression gives both the smooth edge of the image and the exact mask.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-__all__ = ["CLASSES", "MAX_OBJECTS", "MIN_VISIBLE_SIDE", "Scene", "SceneObject", "draw_scene"]
+__all__ = ["CLASSES", "MAX_OBJECTS", "MIN_VISIBLE_SIDE", "Scene", "draw_scene"]
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -19,18 +19,18 @@ Colour = npt.NDArray[np.float32]
 
 CLASSES = ("circle", "square", "triangle")
 MAX_OBJECTS = 6
-MIN_VISIBLE_SIDE = 0.12  # of the image's shorter side, both ways: a small model must be able to see it
-MIN_VISIBLE_PART = 0.6  # of each shape, after overlap and the image's edge
+MIN_VISIBLE_SIDE = 0.12  # of the image's shorter side, in both directions, so that a small model can detect it
+MIN_VISIBLE_PART = 0.6  # of each shape, after overlap and clipping at the image's edge
 _DIAMETER = (0.2, 0.45)  # of the image's shorter side
 _PLACING_TRIES = 25
 _CORNERS = {"square": 4, "triangle": 3}
-# One diameter gives each class about the same area, so that size does not give the class away.
+# At one diameter all classes have about the same area, so that size does not reveal the class.
 _RADIUS = {"circle": 0.5, "square": 0.62, "triangle": 0.72}
 
 
 @dataclass(frozen=True)
 class SceneObject:
-    """One shape: `mask` is what can be seen of it, `box` is tight around that: (ymin, xmin, ymax, xmax), pixels."""
+    """One shape. `mask`: its visible part. `box`: tight around it, as (ymin, xmin, ymax, xmax) in pixels."""
 
     label: int  # 1-based, as in the label map
     mask: Mask
@@ -56,7 +56,7 @@ class _Placed:
 
 
 def draw_scene(rng: np.random.Generator, height: int, width: int) -> Scene:
-    """1 to `MAX_OBJECTS` shapes; fewer than drawn for where they would hide one another."""
+    """Draw up to `MAX_OBJECTS` shapes; fewer if they would hide one another."""
     canvas = _background(rng, height, width)
     colours = [canvas.mean(axis=(0, 1))]
     placed: list[_Placed] = []
@@ -75,13 +75,13 @@ def draw_scene(rng: np.random.Generator, height: int, width: int) -> Scene:
 
 
 def _place(rng: np.random.Generator, placed: list[_Placed], height: int, width: int) -> _Placed | None:
-    """A shape somewhere where it and all those below it stay recognizable; None when none was found."""
+    """A random shape that stays recognizable and hides none below it; None if no place was found."""
     side = min(height, width)
     for _ in range(_PLACING_TRIES):
         label = int(rng.integers(1, len(CLASSES) + 1))
         name = CLASSES[label - 1]
         radius = rng.uniform(*_DIAMETER) * side * _RADIUS[name]
-        margin = 0.8 * radius  # the image's edge may cut a little off
+        margin = 0.8 * radius  # the image's edge may clip a little
         centre = (rng.uniform(margin, height - margin), rng.uniform(margin, width - margin))
         distance = _distance(name, height, width, centre, radius, rng.uniform(0, 2 * math.pi))
         coverage = np.clip(0.5 - distance, 0, 1)
@@ -115,7 +115,7 @@ def _distance(name: str, height: int, width: int, centre: tuple[float, float], r
     if corners is None:
         round_distance: Floats = np.sqrt(x * x + y * y) - np.float32(radius)
         return round_distance
-    # A regular polygon is where all its edges' half planes meet.
+    # A regular polygon is the intersection of its edges' half planes.
     distance: Floats = np.full((height, width), -np.inf, dtype=np.float32)
     for edge in range(corners):
         normal = angle + 2 * math.pi * edge / corners
@@ -132,7 +132,7 @@ def _box(mask: Mask) -> tuple[int, int, int, int]:
 
 
 def _background(rng: np.random.Generator, height: int, width: int) -> Floats:
-    """A dull colour with blotches and a weave: enough texture that flatness alone does not mean "object"."""
+    """A dull colour with blotches and stripes, so that objects are not the only flat areas."""
     dull = rng.uniform(60, 195) + rng.uniform(-25, 25, 3)
     canvas = np.broadcast_to(dull.astype(np.float32), (height, width, 3)).copy()
     for cells, strength in ((4, 22.0), (24, 10.0)):
@@ -150,7 +150,7 @@ def _blotches(rng: np.random.Generator, height: int, width: int, cells: int) -> 
 
 
 def _contrasting_colour(rng: np.random.Generator, others: list[Colour]) -> Colour:
-    """Of a few random colours the one farthest from the background's and the other shapes'."""
+    """The one of a few random colours that is farthest from the background and the other shapes."""
     candidates = rng.uniform(0, 255, (12, 3)).astype(np.float32)
     nearest = np.linalg.norm(candidates[:, None, :] - np.stack(others)[None, :, :], axis=2).min(axis=1)
     best: Colour = candidates[int(nearest.argmax())]

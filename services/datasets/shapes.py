@@ -1,9 +1,9 @@
-"""The sample dataset `shapes`: generated images with boxes and masks, in the Object Detection API's own format.
+"""Generate the sample dataset `shapes`: images with boxes and masks, in the Object Detection API's format.
 
     python -m services.datasets.shapes OUT [--train N] [--validation N] [--size S | HxW[,HxW…]] [--seed K]
 
-The same arguments give byte-identical files. Image i of a split depends on seed, sizes and i alone, so a larger dataset
-of the same seed begins with the images of the smaller one.
+The same arguments give byte-identical files. Image i of a split depends only on the seed, the sizes and i, so a larger
+dataset with the same seed begins with the images of the smaller one.
 """
 
 import argparse
@@ -31,11 +31,11 @@ __all__ = ["generate", "main"]
 
 MIN_SIDE, MAX_SIDE = 64, 4096
 _GENERATOR = "downshift-shapes"
-_SHARDS = {"train": 4, "validation": 2}  # at most: parallel readers need more than one file to read from
+_SHARDS = {"train": 4, "validation": 2}  # at most; parallel readers need more than one file
 _SPLIT_STREAMS = {"train": 0, "validation": 1}
 _JPEG_QUALITY = 92
 
-Progress = Callable[[str, int, int], None]  # split, images done, images in all
+Progress = Callable[[str, int, int], None]  # split, images done, all images
 
 
 def generate(
@@ -47,10 +47,10 @@ def generate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Make the dataset in `folder`; `size` is the side, or (height, width), or several of these for images in turn.
+    """Create the dataset in `folder`, completely or not at all.
 
-    The folder appears complete or not at all. A dataset that this function made is replaced; anything else that is
-    in the way is left alone, with `DatasetError`.
+    `size`: the side, or (height, width), or several of these that the images take in turn. Replaces a dataset that this
+    function made. Raises DatasetError for any other existing folder.
     """
     if isinstance(size, int):
         size = (size, size)
@@ -102,7 +102,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether `generate` made it, in this or another version."""
+    """Did any version of `generate` create it?"""
     try:
         return read_manifest(folder).get("generator") == _GENERATOR
     except DatasetError:
@@ -112,7 +112,7 @@ def _is_ours(folder: Path) -> bool:
 def _move_into_place(building: Path, folder: Path, aside: Path) -> None:
     building.chmod(0o755)
     if folder.exists():
-        _refuse_foreign(folder)  # it may have changed while we were drawing
+        _refuse_foreign(folder)  # it may have changed meanwhile
         os.rename(folder, aside)
     try:
         os.rename(building, folder)
@@ -126,7 +126,7 @@ def _move_into_place(building: Path, folder: Path, aside: Path) -> None:
 def _write_split(
     folder: Path, split: str, count: int, sizes: list[tuple[int, int]], seed: int, progress: Progress | None
 ) -> dict[str, Any]:
-    """Write one split's shards; returns its part of the manifest."""
+    """Write one split's shards, and return its part of the manifest."""
     shards = min(count, _SHARDS[split])
     objects: Counter[str] = Counter()
     done = most_objects = 0

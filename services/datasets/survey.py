@@ -1,4 +1,4 @@
-"""What was found in a dataset's records: figures for its description, and all that is wrong with it."""
+"""Survey a dataset's records: count its images and objects, and collect its problems."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,11 +13,11 @@ from services.domain.tfrecord import DatasetError
 __all__ = ["MOST_PROBLEMS", "SPLITS", "Survey"]
 
 SPLITS = ("train", "validation")
-MOST_PROBLEMS = 20  # told at once; a systematic mistake is in every record
+MOST_PROBLEMS = 20  # reported; a systematic mistake is in every record
 
 
 class Survey:
-    """Look at every record once, in any order. Of the images only a hash each is kept."""
+    """`check` every record once, in any order. Only a hash of each image is kept in memory."""
 
     def __init__(self, labels: LabelMap) -> None:
         self.problems: list[str] = []
@@ -31,11 +31,11 @@ class Survey:
         self._seen: dict[str, set[int]] = {split: set() for split in SPLITS}
 
     @property
-    def is_hopeless(self) -> bool:
-        """More would not be told."""
+    def is_full(self) -> bool:
+        """Further problems would not be reported."""
         return len(self.problems) >= MOST_PROBLEMS
 
-    def look_at(self, split: str, file: Path, record: Record) -> None:
+    def check(self, split: str, file: Path, record: Record) -> None:
         where = f"{file}: record {record.number}"
         try:
             found = examine(examples.decode(record.payload), self._labels)
@@ -52,9 +52,9 @@ class Survey:
             self._masked[found.has_masks] += 1
         else:
             self._remark(f"{split}: an image has no objects", where)
-        self._check_twin(split, hash(found.encoded), where)
+        self._check_duplicate(split, hash(found.encoded), where)
 
-    def _check_twin(self, split: str, image: int, where: str) -> None:
+    def _check_duplicate(self, split: str, image: int, where: str) -> None:
         self._seen[split].add(image)
         if any(image in self._seen[other] for other in SPLITS if other != split):
             self._remark("an image is in train and in validation", where)
@@ -67,25 +67,25 @@ class Survey:
     def has_masks(self) -> bool:
         return self._masked[True] > 0 and not self._masked[False]
 
-    def conclude(self) -> None:
-        """Raises DatasetError with all that was found wrong, a line each."""
+    def raise_problems(self) -> None:
+        """Raises DatasetError with a line for each problem, if there are any."""
         problems = self.problems[:MOST_PROBLEMS]
-        if self.is_hopeless:
+        if self.is_full:
             problems.append(f"and perhaps more: reading stopped after {MOST_PROBLEMS} problems")
         else:
-            problems += (f"{split}: {why}" for split in SPLITS if (why := self._useless(split)))
+            problems += (f"{split}: {why}" for split in SPLITS if (why := self._unusable(split)))
         if problems:
             raise DatasetError("dataset_bad_example", "\n".join(problems))
 
-    def _useless(self, split: str) -> str | None:
+    def _unusable(self, split: str) -> str | None:
         if not self._images[split]:
-            return "the files hold no record; name others"
+            return "the files contain no records; name others"
         if not self._objects[split] and not self.problems:
-            return "no image has an object, there is nothing to learn; name other files"
+            return "no image has an object to learn; name other files"
         return None
 
     def warnings(self) -> list[str]:
-        """What is no mistake for certain, with how often it was seen."""
+        """Possible mistakes, and how often each occurs."""
         warnings = [
             f"{remark} ({count} times; first: {self._first[remark]})" for remark, count in self._remarks.items()
         ]
@@ -100,7 +100,7 @@ class Survey:
             warnings.append(f"train: {len(unseen)} of {len(self._labels.names)} classes have no object: {shown}")
         return warnings
 
-    def figures(self, split: str) -> dict[str, Any]:
+    def numbers(self, split: str) -> dict[str, Any]:
         """The split's part of the manifest, without its files."""
         objects = self._objects[split]
         return {

@@ -206,7 +206,7 @@ def test_classes_without_objects_are_told(root: Path, sample: Dataset, tmp_path:
         ({"validation": (), "validation_share": 1.0}, "^validation share: above 0 and below 1, got 1.0"),
         ({"validation": (), "validation_share": float("nan")}, "^validation share: "),
         ({"validation": (), "validation_share": 0.5, "keep": Keep.LINK}, "^link: "),
-        ({"validation": (), "validation_share": 0.01}, "^validation: the files hold no record"),
+        ({"validation": (), "validation_share": 0.01}, "^validation: the files contain no records"),
         ({"train": (Path("nowhere"),)}, "^nowhere: No such file"),
         ({"labels": Path("nowhere")}, "^nowhere: cannot be read"),
     ],
@@ -262,7 +262,7 @@ def test_all_that_is_wrong_is_listed_with_file_record_and_field(root: Path, samp
     )
     assert second == f"{train}: record 5: image/height: is 65, but the image has 64; write the image's own"
     assert third.startswith(f"{broken}: record 1 at byte ")
-    assert fourth == "validation: the files hold no record; name others"
+    assert fourth == "validation: the files contain no records; name others"
     assert list(root.iterdir()) == []
 
 
