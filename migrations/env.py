@@ -1,4 +1,4 @@
-"""Alembic's entry: on the connection that `services.store.migrate` hands over, or on the settings' database."""
+"""Alembic's entry point. Uses the connection of `services.store.migrate`, or else the database of the settings."""
 
 from alembic import context
 from sqlalchemy import Connection
@@ -9,7 +9,7 @@ from services.store.models import Base, UtcDateTime
 
 
 def render(kind: str, value: object, autogenerate: object) -> str | bool:
-    """Migrations stand by themselves: a type of ours is written as what it is in the database."""
+    """Write our own column types as the database's types, so that migrations do not import our code."""
     return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(value, UtcDateTime) else False
 
 
@@ -19,7 +19,7 @@ def migrate(connection: Connection) -> None:
         connection=connection,
         target_metadata=Base.metadata,
         render_as_batch=is_sqlite,
-        # Batch mode copies tables; SQLite's DDL is transactional here because we begin ourselves.
+        # Batch mode copies tables. SQLite's DDL is transactional here, because we begin the transaction ourselves.
         transactional_ddl=True,
         compare_type=True,
         render_item=render,

@@ -1,4 +1,4 @@
-"""first tables"""
+"""create the first tables"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""what goes with a plan: remedies that change neither the model nor what a step computes"""
+"""add adjustments: remedies that change neither the model nor what a step computes"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ TABLES = ("jobs", "attempts")
 
 
 def upgrade() -> None:
-    # Not in batch mode: a copied table would first be dropped, and rows of others point to its rows.
+    # Not in batch mode, which drops the old table: rows of other tables refer to its rows.
     for table in TABLES:
         op.add_column(table, sa.Column("adjustments", sa.JSON(), nullable=True))
 

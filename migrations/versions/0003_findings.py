@@ -1,4 +1,4 @@
-"""what the diagnosis of an attempt rests on"""
+"""add the evidence for the diagnosis of an attempt"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # Not in batch mode: a copied table would first be dropped, and rows of others point to its rows.
+    # Not in batch mode, which drops the old table: rows of other tables refer to its rows.
     op.add_column("attempts", sa.Column("finding", sa.JSON(), nullable=True))
 
 

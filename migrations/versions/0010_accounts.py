@@ -1,4 +1,4 @@
-"""accounts: passwords, sessions, limits, and how much of the devices each user had"""
+"""add accounts: passwords, sessions, limits, and the device time of each user"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    # Not in batch mode: a copied table would first be dropped, and rows of others point to its rows.
+    # Not in batch mode, which drops the old table: rows of other tables refer to its rows.
     op.add_column("users", sa.Column("password", sa.Text(), nullable=True))
     op.add_column("users", sa.Column("disabled_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("users", sa.Column("max_queued", sa.Integer(), nullable=True))

@@ -1,4 +1,4 @@
-"""webhooks and what is sent to them; what devices were like lately; attempts are counted by their diagnosis"""
+"""add webhooks and their messages, the history of devices, and an index of attempts by diagnosis"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""what a million jobs take: blocks of metrics, the letters of names, and indexes for what is listed and counted"""
+"""prepare for a million jobs: blocks of metrics, parts of names, and indexes for lists and counts"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _WIDTHS = (4, 16, 64, 256, 1024, 4096)
 _BLOCKS = "metric_blocks (job_id, width, name, attempt, number, first_step, last_step, count, total, low, high)"
 
-# Every part of one, two or three letters: what is in a name can be found without reading all names.
+# All parts of one, two or three characters, so that a search by a part of a name need not read all names.
 _GRAMS = """
 CREATE FUNCTION downshift_grams(name text, shortest integer) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
@@ -29,7 +29,7 @@ BEGIN
 END
 $$
 """
-# SQLite has that by itself. Whoever copies the table of jobs makes these triggers again.
+# SQLite's own trigram index does the same. A migration that copies the table of jobs must create the triggers again.
 _NAMES = (
     "CREATE VIRTUAL TABLE job_names USING fts5(name, content='jobs', content_rowid='id', tokenize='trigram')",
     "INSERT INTO job_names(job_names) VALUES ('rebuild')",

@@ -1,4 +1,4 @@
-"""one or two letters of a name are found without reading all names: on SQLite too"""
+"""let SQLite find one or two characters of a name without reading all names"""
 
 from alembic import op
 
@@ -11,8 +11,8 @@ _OLD, _NEW = "old.name || char(3, 3)", "new.name || char(3, 3)"
 _INSERT = f"INSERT INTO job_names(rowid, name) VALUES (new.id, {_NEW});"
 _DELETE = f"INSERT INTO job_names(job_names, rowid, name) VALUES ('delete', old.id, {_OLD});"
 
-# All parts of three letters are kept. With two more letters behind the name, a shorter part always begins one of them.
-# Whoever copies the table of jobs makes these triggers again.
+# All parts of three characters are stored. With two more characters after the name, each shorter part is the beginning
+# of one of them. A migration that copies the table of jobs must create these triggers again.
 _NAMES = (
     "CREATE VIRTUAL TABLE job_names USING fts5(name, content='', tokenize='trigram')",
     "CREATE VIRTUAL TABLE job_names_parts USING fts5vocab('job_names', 'instance')",

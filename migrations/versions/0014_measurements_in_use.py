@@ -1,4 +1,4 @@
-"""of one plan, the newest measurements are in use: whoever reads them finds few, however many there are"""
+"""mark the newest measurements of each plan as in use, so that a query reads few of many"""
 
 import sqlalchemy as sa
 from alembic import op

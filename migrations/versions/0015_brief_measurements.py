@@ -1,4 +1,4 @@
-"""measurements of few steps say so: of those there were before, nobody knows"""
+"""mark measurements of few steps; unknown for existing rows"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""since when a device has a problem: of those that had one before, nobody knows"""
+"""add the time since when a device has a problem; unknown for existing rows"""
 
 import sqlalchemy as sa
 from alembic import op

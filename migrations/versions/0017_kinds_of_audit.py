@@ -1,4 +1,4 @@
-"""the audit by kind and by user, and old deliveries by their age, without reading all of them"""
+"""add indexes of the audit by kind and user, and of deliveries by age"""
 
 import sqlalchemy as sa
 from alembic import op

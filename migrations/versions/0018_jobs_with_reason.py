@@ -1,4 +1,4 @@
-"""the order of the queue reads which jobs found no device from an index"""
+"""add an index of jobs with a reason, for the order of the queue"""
 
 import sqlalchemy as sa
 from alembic import op
