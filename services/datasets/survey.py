@@ -10,9 +10,9 @@ from services.datasets.label_map import LabelMap
 from services.datasets.records import Record
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["MOST_PROBLEMS", "SPLITS", "Survey"]
+__all__ = ["MOST_PROBLEMS", "Survey"]
 
-SPLITS = ("train", "validation")
+_SPLITS = ("train", "validation")
 MOST_PROBLEMS = 20  # reported; a systematic mistake is in every record
 
 
@@ -25,10 +25,10 @@ class Survey:
         self._remarks: Counter[str] = Counter()
         self._first: dict[str, str] = {}  # where a remark was first made
         self._images: Counter[str] = Counter()
-        self._objects: dict[str, Counter[int]] = {split: Counter() for split in SPLITS}
+        self._objects: dict[str, Counter[int]] = {split: Counter() for split in _SPLITS}
         self._most_objects: Counter[str] = Counter()
         self._masked: Counter[bool] = Counter()  # images with objects, by whether all have masks
-        self._seen: dict[str, set[int]] = {split: set() for split in SPLITS}
+        self._seen: dict[str, set[int]] = {split: set() for split in _SPLITS}
 
     @property
     def is_full(self) -> bool:
@@ -56,7 +56,7 @@ class Survey:
 
     def _check_duplicate(self, split: str, image: int, where: str) -> None:
         self._seen[split].add(image)
-        if any(image in self._seen[other] for other in SPLITS if other != split):
+        if any(image in self._seen[other] for other in _SPLITS if other != split):
             self._remark("an image is in train and in validation", where)
 
     def _remark(self, remark: str, where: str) -> None:
@@ -73,7 +73,7 @@ class Survey:
         if self.is_full:
             problems.append(f"and perhaps more: reading stopped after {MOST_PROBLEMS} problems")
         else:
-            problems += (f"{split}: {why}" for split in SPLITS if (why := self._unusable(split)))
+            problems += (f"{split}: {why}" for split in _SPLITS if (why := self._unusable(split)))
         if problems:
             raise DatasetError("dataset_bad_example", "\n".join(problems))
 

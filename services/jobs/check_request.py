@@ -39,7 +39,7 @@ class CheckedRequest:
     asked: Plan
     policy: Policy
     min_memory_bytes: int
-    waits: bool = False  # for a device that can hold it, if none is known
+    waits: bool  # for a device that can hold it, if none is known
 
 
 def check_request(settings: Settings, request: Mapping[str, Any]) -> CheckedRequest:

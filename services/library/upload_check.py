@@ -35,7 +35,7 @@ class CheckRequest:
     archive: str
     ready: str
     most_bytes: int
-    validation_share: float | None = None
+    validation_share: float | None
 
 
 @dataclass(frozen=True)

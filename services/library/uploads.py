@@ -106,8 +106,8 @@ def add_dataset(
     principal: Principal,
     name: str,
     upload: Upload,
-    validation_share: float | None = None,
-    idempotency_key: str | None = None,
+    validation_share: float | None,
+    idempotency_key: str | None,
 ) -> Result:
     """Add TFRecord files with a label map (`*.pbtxt`). Files whose names begin with `val` are for validation.
 
@@ -120,7 +120,7 @@ def add_dataset(
 
 
 def add_checkpoint(
-    context: UploadContext, principal: Principal, name: str, upload: Upload, idempotency_key: str | None = None
+    context: UploadContext, principal: Principal, name: str, upload: Upload, idempotency_key: str | None
 ) -> Result:
     """Add a TensorFlow checkpoint. It may be in any folder of the archive, as in those of the model zoo.
 

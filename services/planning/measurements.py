@@ -84,7 +84,7 @@ def measurement_row(
     *,
     peak: int,
     complete: bool,
-    brief: bool = False,
+    brief: bool,
     evaluation: int | None = None,
     host_peak: int | None = None,
 ) -> Measurement:

@@ -38,7 +38,7 @@ class FirstPlan:
     law: MemoryLaw
     present: Sequence[Capacity]
     known: Sequence[Capacity]  # the present devices and those that are expected back
-    bfloat16: bool = False  # the largest device computes fast in bfloat16
+    bfloat16: bool  # the largest device computes fast in bfloat16
 
 
 def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, now: datetime.datetime) -> FirstPlan:

@@ -22,7 +22,7 @@ def add(session: Session, user_id: int, seconds: Mapping[int, float]) -> None:
         session.execute(statement.on_conflict_do_update(index_elements=["user_id", "day"], set_=total), rows)
 
 
-def since(session: Session, day: int, user_id: int | None = None) -> Sequence[tuple[int, int, float]]:
+def since(session: Session, day: int, user_id: int | None) -> Sequence[tuple[int, int, float]]:
     """User, day and seconds from `day` on, for all users or for one."""
     query = select(DeviceUse.user_id, DeviceUse.day, DeviceUse.seconds).where(DeviceUse.day >= day)
     if user_id is not None:

@@ -51,7 +51,7 @@ def after(session: Session, number: int, limit: int, until: int | None = None) -
     return [(event, owner_id) for event, owner_id in session.execute(query.order_by(Event.id).limit(limit))]
 
 
-def of_job_after(session: Session, job_id: int, number: int, limit: int, until: int | None = None) -> Sequence[Event]:
+def of_job_after(session: Session, job_id: int, number: int, limit: int, until: int | None) -> Sequence[Event]:
     query = select(Event).where(Event.job_id == job_id, Event.id > number)
     if until is not None:
         query = query.where(Event.id <= until)

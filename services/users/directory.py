@@ -21,7 +21,7 @@ from services.usage import Standing
 from services.users import passwords
 from services.users import principal as principals
 from services.users.principal import Principal, Role, Scope
-from services.users.sessions import UNKNOWN_BROWSER, Browser, record_refusal
+from services.users.sessions import Browser, record_refusal
 
 __all__ = ["audit_page", "change", "change_own_password", "create", "list_users", "own_usage", "show"]
 
@@ -134,7 +134,7 @@ def _require_an_admin_left(admins: Sequence[User], changed: User) -> None:
 
 
 def change_own_password(
-    store: Store, principal: Principal, password: str, current: str | None, browser: Browser = UNKNOWN_BROWSER
+    store: Store, principal: Principal, password: str, current: str | None, browser: Browser
 ) -> None:
     """Change the caller's password and end all their other sessions. Raises Invalid, Forbidden, Conflict.
 

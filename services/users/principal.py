@@ -221,7 +221,6 @@ def create_user(
     role: Role,
     *,
     password: str | None = None,
-    limits: Limits = NO_LIMITS,
 ) -> int:
     """Returns the user's id. Without a password the user can only log in with a token.
 
@@ -230,7 +229,7 @@ def create_user(
     principal.require(Scope.ADMIN)
     password_hash = check_new_user(name, password)
     with store.transaction() as session:
-        return add_user(session, principal, name, role, password_hash, limits).id
+        return add_user(session, principal, name, role, password_hash, NO_LIMITS).id
 
 
 def add_user(

@@ -1,6 +1,5 @@
 """Re-check in one query which callers may keep an open stream."""
 
-import datetime
 from collections.abc import Collection
 
 from services.clock import utc_now
@@ -11,9 +10,7 @@ from services.users.principal import Principal
 __all__ = ["still_valid"]
 
 
-def still_valid(
-    store: Store, principals: Collection[Principal], now: datetime.datetime | None = None
-) -> frozenset[Principal]:
+def still_valid(store: Store, principals: Collection[Principal]) -> frozenset[Principal]:
     """The principals that would be authenticated again with the same role.
 
     Left out: a token that is revoked or expired, a session that has ended, a user who is disabled or has another role.
@@ -21,9 +18,7 @@ def still_valid(
     tokens = {one.token_id for one in principals if one.token_id is not None}
     sessions = {one.session_id for one in principals if one.session_id is not None}
     with store.reading() as session:
-        valid = accounts.valid_credentials(
-            session, {one.user_id for one in principals}, tokens, sessions, now or utc_now()
-        )
+        valid = accounts.valid_credentials(session, {one.user_id for one in principals}, tokens, sessions, utc_now())
     return frozenset(
         one
         for one in principals

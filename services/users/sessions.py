@@ -25,7 +25,6 @@ from services.users.principal import Principal, Role
 
 __all__ = [
     "MAX_AGE",
-    "UNKNOWN_BROWSER",
     "Browser",
     "authenticate",
     "log_in",
@@ -57,10 +56,10 @@ class Browser:
     user_agent: str = ""
 
 
-UNKNOWN_BROWSER = Browser()
+_UNKNOWN_BROWSER = Browser()
 
 
-def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN_BROWSER) -> NewSession:
+def log_in(store: Store, name: str, password: str, browser: Browser = _UNKNOWN_BROWSER) -> NewSession:
     """Raises Unauthenticated, which does not tell whether the name or the password is wrong."""
     with store.reading() as session:
         user = user_called(session, name)
@@ -75,7 +74,7 @@ def log_in(store: Store, name: str, password: str, browser: Browser = UNKNOWN_BR
     return _start(store, caller, browser, user.password)
 
 
-def log_in_with_token(store: Store, token: str, browser: Browser = UNKNOWN_BROWSER) -> NewSession:
+def log_in_with_token(store: Store, token: str, browser: Browser = _UNKNOWN_BROWSER) -> NewSession:
     """For users without a password, such as the first admin. Raises Unauthenticated."""
     try:
         return _start(store, principals.authenticate(store, token), browser)
