@@ -1,4 +1,4 @@
-"""What tests/services/test_bounded_process.py runs: `python -m tests.support.bounded_work`."""
+"""The module that tests/services/test_bounded_process.py runs: `python -m tests.support.bounded_work`."""
 
 import os
 import sys

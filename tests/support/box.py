@@ -1,4 +1,4 @@
-"""A GPU box in miniature for tests: home, database, sample data, a worker in this process, the fake trainer."""
+"""A small installation for tests: home, database, sample data, a worker in this process and the fake trainer."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ TIMEOUT_S = 60.0
 
 
 class Box:
-    """`work()` starts the worker's regular look in a thread; `close()` ends everything that was started."""
+    """`work()` starts the worker's polling in a thread; `close()` ends everything that was started."""
 
     def __init__(self, home: Path, store: Store, monkeypatch: Any, devices: str = "cpu:1000", **settings: Any) -> None:
         self.home = home
@@ -37,7 +37,7 @@ class Box:
             **{
                 "home": home,
                 "database_url": store.engine.url.render_as_string(hide_password=False),
-                "broker_url": "redis://127.0.0.1:1/0",  # nobody is there: the regular look must be enough
+                "broker_url": "redis://127.0.0.1:1/0",  # no broker runs there: polling must be enough
                 "devices": devices,
                 "host": "box",
                 "poll_s": 0.1,
@@ -79,7 +79,7 @@ class Box:
         self._thread.start()
 
     def rest(self) -> None:
-        """Stop looking; supervisors and trainers go on."""
+        """Stop polling; supervisors and trainers continue."""
         self._stopped.set()
         if self._thread:
             self._thread.join()
@@ -131,7 +131,7 @@ class Box:
         self.until(f"phase {phase}", reached)
 
     def lives(self) -> list[tuple[str, str, float, float]]:
-        """(job, device, start, stop) of every fake trainer, as they wrote it down themselves."""
+        """(job, device, start, stop) of every fake trainer, from the file that the trainers write."""
         starts: dict[str, tuple[str, str, float]] = {}
         found = []
         for line in self.observer.read_text().splitlines() if self.observer.exists() else []:

@@ -1,4 +1,4 @@
-"""Certificates for tests, made on the spot: an authority, and what it signs."""
+"""Create a certificate authority and certificates for tests."""
 
 import datetime
 import ipaddress
@@ -16,7 +16,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """Nobody trusts it who is not told to: `file` is what to trust."""
+    """A certificate authority that no client trusts by default. `file`: its own certificate."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -27,7 +27,7 @@ class Authority:
         self.file.write_bytes(own.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
     def certificate(self, name: str, last_day: int = 1) -> Path:
-        """For a host's name or address: key and certificate in one file, good until so many days from now."""
+        """Key and certificate for a host's name or address in one file, valid for `last_day` days from now."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a server of a test")])
         made = self._signed(subject, key, last_day).add_extension(x509.SubjectAlternativeName([_named(name)]), False)

@@ -1,4 +1,4 @@
-"""The index of a checkpoint, as TensorFlow would write it for variables of these shapes."""
+"""Write the index of a checkpoint as TensorFlow would for variables of given shapes."""
 
 import json
 import struct
@@ -12,7 +12,7 @@ _MAGIC = 0xDB4775248B80FB57
 
 
 def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
-    """As many variables of each shape as the model takes over, and two more."""
+    """The model's feature extractor variables, by made-up names, and two other variables."""
     table = json.loads(Path(fit.__file__).with_name("checkpoint_shapes.json").read_text())
     shapes = [shape for shape, count in table[fit.network_name(model)].items() for _ in range(count)]
     found = {
@@ -28,7 +28,7 @@ def write_index(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def index_of(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
-    """Two blocks of entries, the first key of each whole and the others without what they share with the one before."""
+    """Two blocks of entries. A block's first key is complete; later keys omit the prefix shared with the one before."""
     keys = sorted([*(f"{name}/.ATTRIBUTES/VARIABLE_VALUE" for name in shapes), "model/w/.OPTIMIZER_SLOT/o/m"])
     values = {f"{name}/.ATTRIBUTES/VARIABLE_VALUE": _entry(shape) for name, shape in shapes.items()}
     half = len(keys) // 2

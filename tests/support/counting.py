@@ -1,4 +1,4 @@
-"""How often the database is asked."""
+"""Count database queries."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ __all__ = ["counted"]
 
 @contextmanager
 def counted(store: Store) -> Iterator[list[str]]:
-    """The SELECTs that are made meanwhile."""
+    """The SELECT statements that run inside the block."""
     seen: list[str] = []
 
-    def note(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+    def record(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
         if statement.startswith("SELECT"):
             seen.append(statement)
 
-    event.listen(store.engine, "before_cursor_execute", note)
+    event.listen(store.engine, "before_cursor_execute", record)
     try:
         yield seen
     finally:
-        event.remove(store.engine, "before_cursor_execute", note)
+        event.remove(store.engine, "before_cursor_execute", record)

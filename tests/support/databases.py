@@ -1,4 +1,4 @@
-"""Real databases for tests: SQLite in a file, PostgreSQL from a wheel, private to this run."""
+"""Real databases for tests: SQLite in a file, and a private PostgreSQL server from a wheel."""
 
 import contextlib
 import shutil
@@ -35,7 +35,10 @@ def start_postgres(folder: Path, tries: int = 3) -> Any:
     for number in range(1, tries + 1):
         try:
             return get_server(folder, cleanup_mode="stop")
-        except (subprocess.SubprocessError, OSError):  # it has 10 s to start, which a busy machine may not give it
+        except (
+            subprocess.SubprocessError,
+            OSError,
+        ):  # it must start within 10 s, which may be too short on a busy machine
             if number == tries:
                 raise
             time.sleep(5)
@@ -43,7 +46,7 @@ def start_postgres(folder: Path, tries: int = 3) -> Any:
 
 @contextlib.contextmanager
 def new_database(server: str, template: str = "template1") -> Iterator[str]:
-    """A database of its own on `server`: empty, or with what is in `template`."""
+    """A new database on `server`: empty, or a copy of `template`."""
     name = f"test_{uuid.uuid4().hex}"
     tell(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
@@ -61,8 +64,8 @@ def tell(server: str, *commands: str) -> None:
 
 @contextlib.contextmanager
 def postgres_folder() -> Iterator[Path]:
-    """Not below pytest's own folder: as root the server is another user, and every pytest that starts on this machine
-    closes that folder to others."""
+    """A folder outside pytest's own. As root, the server runs as another user, and each pytest that starts on this
+    machine removes other users' access to pytest's folder."""
     with tempfile.TemporaryDirectory(prefix="downshift-pg-", ignore_cleanup_errors=True) as folder:
         yield Path(folder, "data")
 
@@ -70,7 +73,7 @@ def postgres_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     with postgres_folder() as folder, postgres_server(folder) as address:
-        # Nothing in it has to outlive a power cut.
+        # Faster, and the data need not survive a power cut.
         tell(address, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off")
         tell(address, "SELECT pg_reload_conf()")
         yield address
@@ -78,7 +81,7 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Migrated once and copied for each test: the migrations have tests of their own."""
+    """Migrated once and copied for each test; the migrations have their own tests."""
     path = tmp_path_factory.mktemp("migrated") / "migrated.db"
     migrate_all(f"sqlite:///{path}")
     return path
@@ -99,7 +102,7 @@ def migrate_all(address: str) -> None:
 
 @pytest.fixture(params=BACKENDS)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database, on each of the two kinds."""
+    """An empty database, once on SQLite and once on PostgreSQL."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/test.db"
         return
@@ -109,7 +112,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def sqlite_store(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Store]:
-    """A store with all tables in it, on SQLite."""
+    """A store with all tables, on SQLite."""
     path = shutil.copy(migrated_sqlite, tmp_path / "test.db")
     with contextlib.closing(Store.open(f"sqlite:///{path}")) as opened:
         yield opened
@@ -117,7 +120,7 @@ def sqlite_store(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def postgresql_store(postgres: str, migrated_postgresql: str) -> Iterator[Store]:
-    """A store with all tables in it, on PostgreSQL."""
+    """A store with all tables, on PostgreSQL."""
     with (
         new_database(postgres, migrated_postgresql) as address,
         contextlib.closing(Store.open(address)) as opened,
@@ -127,7 +130,7 @@ def postgresql_store(postgres: str, migrated_postgresql: str) -> Iterator[Store]
 
 @pytest.fixture(params=BACKENDS)
 def store(request: pytest.FixtureRequest) -> Store:
-    """A store with all tables in it, on each of the two kinds."""
+    """A store with all tables, once on SQLite and once on PostgreSQL."""
     opened: Store = request.getfixturevalue(f"{request.param}_store")
     return opened
 

@@ -1,4 +1,5 @@
-"""The use cases at hand for tests, on a database that is emptied in between: no worker, no processes."""
+"""Shortcuts to the use cases for tests, without a worker and without processes. The database is emptied before each
+test."""
 
 import datetime
 import itertools
@@ -28,7 +29,7 @@ from services.users.principal import Principal, Role, Scope
 
 MB = 2**20
 GB = 2**30
-NOBODY = "redis://127.0.0.1:1/0"  # no broker is there: a wake-up is lost, and nothing else
+NO_BROKER = "redis://127.0.0.1:1/0"  # nothing listens there, so wake-up messages are lost
 
 
 def empty(store: Store) -> None:
@@ -43,7 +44,7 @@ class Desk:
         self.settings = Settings(
             home=home,
             database_url=store.engine.url.render_as_string(hide_password=False),
-            broker_url=NOBODY,
+            broker_url=NO_BROKER,
             host="box",
             **settings,
         )
@@ -54,7 +55,7 @@ class Desk:
         user_id = principal.create_user(self.store, self.admin, name, Role.MEMBER)
         return Principal(user_id, name, Role.MEMBER, frozenset({Scope.READ, Scope.SUBMIT}))
 
-    # What is there
+    # Devices
 
     def slots(self, *megabytes: int, host: str = "box") -> None:
         """CPU slots of these sizes."""
@@ -63,7 +64,7 @@ class Desk:
     def report(self, *seen: Reported, host: str = "box") -> None:
         reports.report(self.store, host, seen)
 
-    # What is done
+    # Actions
 
     def request(self, **request: Any) -> dict[str, Any]:
         return {
@@ -75,7 +76,7 @@ class Desk:
         }
 
     def submit(self, *, priority: int = 0, **request: Any) -> int:
-        """A priority that is an admin's to give is given by one afterwards."""
+        """Submit a job. A priority that only admins may give is set afterwards."""
         wanted = self.request(priority=min(0, priority), **request)
         job_id = submission.submit(self.store, self.settings, self.owner, wanted).job_id
         if priority > 0:
@@ -87,7 +88,7 @@ class Desk:
         return scheduling.claim(self.store, settings, "boot")
 
     def claimed(self, **request: Any) -> Claim:
-        """A new job that runs."""
+        """Submit a job and claim it."""
         job_id = self.submit(**request)
         claim = self.claim()
         assert claim is not None, self.job(job_id).reason
@@ -98,9 +99,9 @@ class Desk:
         return finish.conclude(self.store, claim.job_id, claim.attempt, claim.token, left)
 
     def end(self, claim: Claim, reason: Reason, **outcome: Any) -> Conclusion | None:
-        """The trainer ends as it should, with this outcome."""
-        said = Outcome(reason=reason, message=f"it was {reason}", **outcome)
-        return self.conclude(claim, self.left(claim, EXIT_CODES[reason], said))
+        """End the attempt with this outcome and the exit code that belongs to it."""
+        written = Outcome(reason=reason, message=f"it was {reason}", **outcome)
+        return self.conclude(claim, self.left(claim, EXIT_CODES[reason], written))
 
     def ran_out(self, claim: Claim, in_use: int, requested: int = MB, **outcome: Any) -> Conclusion | None:
         allocator = AllocatorStats(limit=in_use, in_use=in_use, peak=in_use, requested=requested)
@@ -114,7 +115,7 @@ class Desk:
         log: str = "",
         facts: HostFacts | None = None,
     ) -> AttemptResults:
-        """As a supervisor that saw these facts reads it."""
+        """Write these results to the attempt's folder, and read them as a supervisor that observed `facts` does."""
         seen = facts or HostFacts()
         folder = self.folder(claim)
         if outcome is not None:
@@ -128,7 +129,7 @@ class Desk:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    # What is kept
+    # Stored rows
 
     def job(self, job_id: int) -> Job:
         with self.store.reading() as session:
@@ -161,7 +162,7 @@ class Desk:
         return next(device for device in self.rows(Device) if device.key == key)
 
     def set(self, table: str, where: str = "1 = 1", **values: Any) -> None:
-        """Behind everybody's back."""
+        """Update rows directly, without a use case."""
         assignments = ", ".join(f'"{name}" = :{name}' for name in values)
         with self.store.transaction() as session:
             session.execute(text(f"UPDATE {table} SET {assignments} WHERE {where}"), values)
@@ -181,19 +182,19 @@ def slot(number: int, megabytes: int, free_mb: int | None = None, problem: str |
 
 
 def gpu(number: int, total: int, free: int, others: int = 0, problem: str | None = None) -> Reported:
-    """`others`: what of the rest belongs to somebody else's process."""
+    """`others`: bytes that a process of another program uses."""
     processes = ({"pid": 4711, "name": "python", "used_bytes": others},) if others else ()
     return Reported(f"gpu-{number}", "gpu", number, f"GPU {number}", total, free, True, 0, 40, processes, problem)
 
 
 def sample_home(folder: Path) -> Path:
-    """A home with the dataset `shapes`; nothing in it is written by the use cases' tests but attempts."""
+    """A home with the dataset `shapes`."""
     shapes.generate(folder / "datasets" / "shapes", train=4, validation=2, size=64)
     return folder
 
 
 class Events:
-    """An events.jsonl in the writing."""
+    """Writes an events.jsonl as a trainer does."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "events.jsonl"

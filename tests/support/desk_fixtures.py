@@ -1,4 +1,4 @@
-"""The use cases on both databases. Each is migrated once, and emptied before a test."""
+"""Fixtures that run a test on both databases. Each database is migrated once and emptied before each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +43,6 @@ def desk_store(request: pytest.FixtureRequest) -> Store:
 
 @pytest.fixture
 def desk(desk_store: Store, desk_home: Path, tmp_path: Path) -> Desk:
-    """Jobs have a home of their own per test, datasets are shared."""
+    """A home for each test; the dataset is shared."""
     (tmp_path / "datasets").symlink_to(desk_home / "datasets")
     return Desk(desk_store, tmp_path)

@@ -1,6 +1,6 @@
-"""`python -m launcher run` with small stand-ins for api and worker: what the launcher does, in a second.
+"""`python -m launcher run` with small fakes of api and worker, so that tests of the launcher take a second.
 
-python -m tests.support.fake_service [listen | die | steal]      what the api does
+python -m tests.support.fake_service [listen | die | steal]      the behaviour of the fake api
 """
 
 import http.server
@@ -31,7 +31,7 @@ def fake_api(behaviour: str) -> None:
         sys.exit(2)
     if behaviour == "die":
         sys.exit("no such module")
-    if behaviour == "steal":  # the port: by a process that goes on
+    if behaviour == "steal":  # another process takes the port and keeps running
         _steal(address)
         sys.exit(1)
     with http.server.HTTPServer(address, Ready) as server:

@@ -1,12 +1,12 @@
-"""A trainer that keeps the contract and trains nothing, for what a real one is too slow or too unruly for.
+"""A trainer that follows the contract but trains nothing, for tests that need a fast or predictable one.
 
 FAKE_TRAINER names a JSON file, read at the start: {"need_mb_per_image": 0, "step_s": 0.05, "phases_s": {"tracing": 1},
 "steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH,
-"waits_for": null|PATH}. Where it waits for a file, it stays at step 2 until that is there. It needs
-need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch; on a GPU
-it runs out as soon as the driver has less than that free, which counts nothing of its own. Where it is to be probed, it
-takes the largest micro-batch that fits. It saves every step, and writes its life into the observer's file: one line
-"START job attempt device pid time" and one "STOP …", which nothing else writes.
+"waits_for": null|PATH}. With waits_for, it stays at step 2 until that file exists. It needs need_mb_per_image x
+micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch. On a GPU it runs out as soon
+as the driver reports less free memory than that; its own use does not count. If asked to probe, it takes the largest
+micro-batch that fits. It saves every step. It writes two lines to the observer's file, "START job attempt device pid
+time" and "STOP …"; nothing else writes there.
 """
 
 import json
@@ -70,7 +70,7 @@ class Fake:
         return int(self.behaviour.get("need_mb_per_image", 0) * self.micro_batch * MB)
 
     def probe(self) -> None:
-        """Nothing is asked of one that needs nothing."""
+        """Skipped if it needs no memory."""
         if self.spec.probe is None or not self.need or self.limit is None:
             return
         self.phase(Phase.PROBING)
@@ -156,7 +156,7 @@ class Fake:
         self.write_checkpoint(self.saved.with_name(f"ckpt-{self.step}"))
         temporary = self.saved.with_name(".fake-step")
         temporary.write_text(f"{self.step} {self.batch}")
-        temporary.replace(self.saved)  # a kill in between leaves the one before
+        temporary.replace(self.saved)  # after a kill before this line, the previous step is the saved one
         self.event(EventKind.CHECKPOINT, step=self.step)
         late_need = self.behaviour.get("late_need_mb_per_image", 0) * self.micro_batch * MB
         if self.limit and late_need > self.limit and self.step >= self.behaviour.get("die_at_step", 2):
@@ -165,7 +165,7 @@ class Fake:
             self.die(self.behaviour.get("die"))
 
     def write_checkpoint(self, name: Path) -> None:
-        """The files of one, as TensorFlow names them: the index last."""
+        """Write files with TensorFlow's names, the index last."""
         for ending in ("data-00000-of-00001", "index"):
             name.with_name(f"{name.name}.{ending}").write_bytes(b"not a variable")
 

@@ -1,8 +1,8 @@
-"""Mean average precision without the trainer: the exported model, the source images and annotations, pycocotools.
+"""Compute mean average precision without the trainer, from the exported model, the records and pycocotools.
 
-`annotate` makes the validation set for it. A model that has trained for seconds finds nothing that is there, and zero
-equals zero whatever is wrong. So the images are annotated with what the model finds, some of it moved, and some of it
-left out: then the precision is neither 0 nor 1, and every pixel of a shift shows.
+`annotate` makes the validation set. After seconds of training a model detects no real object, and comparing 0 with 0
+would hide every mistake. So the images are annotated with the model's own detections, some moved and some left out.
+Then the precision is neither 0 nor 1, and a shift by one pixel changes it.
 
 Import only after `compat.install()`.
 """
@@ -24,19 +24,19 @@ from pycocotools.cocoeval import COCOeval
 from services.datasets import examples
 from services.domain import tfrecord
 
-_FOUND_OF_EACH = 24  # detections of which some become annotations
+_FOUND_OF_EACH = 24  # detections per image, some of which become annotations
 _LEAST_SIDE = 6  # pixels
 
 
 class Exported:
-    """The exported model as a stranger calls it. Boxes come back in pixels, masks at the size of the image."""
+    """Calls the exported model. Returns boxes in pixels, and masks of the image's size."""
 
     def __init__(self, export: Path) -> None:
         self._detect = tf.saved_model.load(str(export / "saved_model"))
         self.weights = self._detect.weights
 
     def mask_shift(self, image: Any) -> float:
-        """What to add to the logits of the masks so that half of their pixels are inside."""
+        """The value to add to the masks' logits so that half of their pixels are inside."""
         soft = self._detect(tf.constant(image[None]))["detection_masks"].numpy()
         return -float(np.median(np.log(soft / (1 - soft))))
 
@@ -59,13 +59,13 @@ class Exported:
 
 
 def shift_masks(weights: Iterable[Any], shift: float) -> None:
-    """After seconds of training a model's masks are empty, and say nothing of where they are. This fills them."""
+    """Fill the masks, which are empty after seconds of training, so that their position can be compared."""
     [bias] = [weight for weight in weights if weight.name.endswith("MaskPredictor_last_conv2d/bias:0")]
     bias.assign_add(tf.fill(bias.shape, shift))
 
 
 def annotate(path: Path, exported: Exported, images: Sequence[Any], names: Sequence[str]) -> int:
-    """Records of these images with objects near where the model finds some; returns the most objects of an image."""
+    """Write records of these images with objects near the model's detections. Returns the most objects in an image."""
     random = np.random.default_rng(0)
     objects = [list(_objects(random, exported(image), *image.shape[:2])) for image in images]
     tfrecord.write(path, (_record(image, found, names) for image, found in zip(images, objects, strict=True)))
@@ -114,10 +114,9 @@ def _png(image: Any) -> bytes:
 
 
 def mean_precisions(exported: Exported, files: Sequence[Path], names: Sequence[str]) -> dict[str, float]:
-    """COCO's mAP of what the exported model finds in the records' images, against the records' own annotations.
+    """COCO's mAP of the exported model on the records' images and annotations.
 
-    By kind: "bbox", and "segm" where the model has masks. All is read here from the records, in pixels; nothing of the
-    trainer takes part.
+    By kind: "bbox", and "segm" if the model has masks. Reads the records itself, in pixels, without the trainer's code.
     """
     truth: dict[str, Any] = {"info": {}, "images": [], "annotations": [], "categories": []}
     truth["categories"] = [{"id": number, "name": name} for number, name in enumerate(names, start=1)]

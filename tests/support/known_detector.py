@@ -1,4 +1,4 @@
-"""A detector that finds what a test says, behind a real model's preprocessing; and images with one known object.
+"""A detector with fixed detections behind a real model's preprocessing, and images with known objects.
 
 Import only after `compat.install()`.
 """
@@ -16,13 +16,13 @@ from PIL import Image
 from services.datasets import examples
 from services.domain import tfrecord
 
-Box = tuple[float, float, float, float]  # ymin, xmin, ymax, xmax, as parts of the image
+Box = tuple[float, float, float, float]  # ymin, xmin, ymax, xmax, in fractions of the image
 
 
 class KnownDetector(od_model.DetectionModel):
-    """Finds these boxes in each image, as parts of the true image, each of the class (from 1) that stands with it.
+    """Detects the boxes `found` in each image, each with its class (from 1), in fractions of the true image.
 
-    With `has_masks` each has a mask that fills its box.
+    With `has_masks`, each detection has a mask that fills its box.
     """
 
     def __init__(self, real: Any, found: Sequence[tuple[int, Box]], *, has_masks: bool = False) -> None:
@@ -63,7 +63,7 @@ class KnownDetector(od_model.DetectionModel):
 
 
 def write_records(path: Path, sizes: Sequence[tuple[int, int]], objects: Sequence[Sequence[tuple[str, Box]]]) -> None:
-    """Black images of these heights and widths with these objects, whose masks fill their boxes. No source ids."""
+    """Write black images of these sizes (height, width) with these objects, whose masks fill their boxes."""
     tfrecord.write(path, (_record(*size, found) for size, found in zip(sizes, objects, strict=True)))
 
 

@@ -1,6 +1,6 @@
-"""The import-linter contract behind `make check`: what each layer may import, as an allow list.
+"""The import-linter contract behind `make check`: an allow list of each layer's imports.
 
-import-linter's own contracts forbid named modules, so a new dependency would be allowed until someone forbade it.
+import-linter's own contracts forbid named modules, so they would allow a new dependency until someone forbids it.
 """
 
 import sys
@@ -13,10 +13,10 @@ __all__ = ["Layer"]
 
 
 class Layer(Contract):
-    """Direct imports of `layer`, without its packages that are `apart`, stay within itself, the standard library and
-    `may_import`. Indirect ones need no check: the modules on the way have contracts of their own.
+    """`layer`, without its packages `apart`, may directly import only itself, the standard library and `may_import`.
 
-    An external package is named as it is imported. Only its first name counts: the graph knows no more of it.
+    Indirect imports need no check, as the modules between have their own contracts. Of an external package only the
+    first part of the name counts, as the graph contains no more of it.
     """
 
     type_name = "layer"
@@ -26,7 +26,7 @@ class Layer(Contract):
     may_import = fields.ListField(subfield=fields.StringField())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        # import-linter puts the values where the class declares fields.
+        # import-linter replaces the declared fields by their values.
         layer, may_import = cast(str, self.layer), cast(list[str], self.may_import)
         apart = cast(list[str] | None, self.apart) or []
         own = [name for name in graph.modules if _within(name, [layer]) and not _within(name, apart)]

@@ -1,6 +1,6 @@
-"""The service as a newcomer starts it: `python -m launcher run` in a HOME of its own, with nothing else running.
+"""Start the service as a new user does: `python -m launcher run` in an empty HOME.
 
-Everything is real but the trainer, which trains nothing and does as it is told (DOWNSHIFT_TRAINER="" for the real one).
+Everything is real except the trainer, which is the fake one (DOWNSHIFT_TRAINER="" for the real one).
 """
 
 import json
@@ -44,10 +44,10 @@ def until(what: str, happened: Callable[[], Any], timeout_s: float = TIMEOUT_S) 
 
 
 class Newcomer:
-    """A HOME, what was started in it, and what it said."""
+    """A HOME, the processes that were started in it, and their output."""
 
     def __init__(self, folder: Path, train: int = 4, validation: int = 2, size: int = 64) -> None:
-        """The numbers are those of the sample dataset."""
+        """The numbers describe the sample dataset."""
         self.home = folder / "home"
         self.behaviour = folder / "behaviour.json"
         self.observer = folder / "observer.txt"
@@ -76,11 +76,11 @@ class Newcomer:
         return Started(process, log, self.home)
 
     def lives(self) -> list[list[str]]:
-        """What the trainers wrote down: START or STOP, job, attempt, device, pid, time."""
+        """Lines that the trainers wrote: START or STOP, job, attempt, device, pid, time."""
         return [line.split() for line in self.observer.read_text().splitlines()] if self.observer.exists() else []
 
     def processes(self) -> list[str]:
-        """The command lines of everything alive that was started here."""
+        """The command lines of all living processes that were started here."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -94,7 +94,7 @@ class Newcomer:
         for process in self._started:
             process.kill()
             process.wait()
-        for _, _, _, _, pid, _ in self.lives():  # of a test that failed
+        for _, _, _, _, pid, _ in self.lives():  # left by a failed test
             if f"FAKE_TRAINER={self.behaviour}".encode() in _environment(pid):
                 os.kill(int(pid), signal.SIGKILL)
         until("the end of everything", lambda: not self.processes())
@@ -112,7 +112,7 @@ def _environment(pid: str) -> bytes:
 
 
 def _as_at_a_terminal() -> None:
-    """Ctrl-C counts. Tests that a script runs in the background are born deaf to it."""
+    """Accept Ctrl-C, which processes that a script starts in the background ignore."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -147,7 +147,7 @@ class Started:
         return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=20)
 
     def child(self, words: str) -> int:
-        """The process number of the one child with these words in its command line."""
+        """The process id of the only child with these words in its command line."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         [found] = [child for child in children if words in _command(child)]

@@ -1,4 +1,4 @@
-"""The logs of tests/support/logs, as real programs print them, each with its exit status and its diagnosis."""
+"""The logs in tests/support/logs, which real programs printed, each with its exit status and diagnosis."""
 
 import json
 from dataclasses import dataclass

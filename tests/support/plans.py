@@ -7,7 +7,7 @@ from services.domain.memory.law import MemoryLaw
 from services.domain.plan.plan import Plan, Precision
 
 GB = 2**30
-LAW = MemoryLaw()  # by the catalogue alone
+LAW = MemoryLaw()  # without measurements
 D0 = Plan(
     model="efficientdet_d0",
     batch_size=16,
@@ -28,5 +28,5 @@ def but(plan: Plan, **changes: Any) -> Plan:
 
 
 def need(plan: Plan) -> int:
-    """The least capacity on which the planner takes `plan` to fit."""
+    """The smallest capacity that `plan` fits by prediction."""
     return LAW.predict(plan).high

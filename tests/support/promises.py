@@ -1,4 +1,4 @@
-"""What a plan promises its owner, for tests of whoever chooses one."""
+"""Check that a chosen plan respects the request and the policy."""
 
 import math
 
@@ -8,7 +8,7 @@ from services.domain.plan.policy import Lever, Policy
 
 
 def assert_inside(plan: Plan, asked: Plan, policy: Policy) -> None:
-    """No floor is passed, and no lever moved that the policy does not name."""
+    """No lower limit of the policy is broken, and only levers that the policy names were used."""
     moved = {
         Lever.PRECISION: plan.precision != asked.precision,
         Lever.PROPOSALS: (plan.proposals, plan.second_stage_batch) != (asked.proposals, asked.second_stage_batch),

@@ -1,4 +1,4 @@
-"""A receiver of webhooks: a real web server that keeps what it gets, and answers as it is told to."""
+"""A receiver of webhooks: a real web server that records requests and answers as configured."""
 
 import base64
 import contextlib
@@ -19,7 +19,7 @@ __all__ = ["Got", "Receiver", "receiving", "verify"]
 
 @dataclass(frozen=True)
 class Got:
-    headers: dict[str, str]  # by their names in small letters
+    headers: dict[str, str]  # by lower-case name
     body: bytes
     path: str
 
@@ -29,14 +29,14 @@ class Got:
 
 
 class Receiver:
-    """`statuses`: of its first answers; `status` of all others. `certificate`: it speaks TLS."""
+    """`statuses`: of the first answers; `status`: of all others. With a `certificate` it uses TLS."""
 
     def __init__(self, certificate: Path | None = None) -> None:
         self.all: list[Got] = []
         self.statuses: list[int] = []
         self.status, self.delay_s = 200, 0.0
         self.headers: dict[str, str] = {}
-        self.asked_for: list[str | None] = []  # names in TLS's first message
+        self.asked_for: list[str | None] = []  # server names of the TLS handshakes
         self.most_at_once = self._at_once = 0
         self._lock = threading.Lock()
         receiver = self
@@ -62,7 +62,7 @@ class Receiver:
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, *rest: Any) -> None:
-                """A client that does not trust us goes away in the middle."""
+                """Ignore clients that do not trust the certificate and disconnect."""
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_port
@@ -71,7 +71,7 @@ class Receiver:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
             context.sni_callback = lambda _socket, name, _context: self.asked_for.append(name)
-            # The handshake is done by the thread of the connection, when it first reads.
+            # The connection's own thread does the handshake when it first reads.
             self.server.socket = context.wrap_socket(
                 self.server.socket, server_side=True, do_handshake_on_connect=False
             )
@@ -114,7 +114,7 @@ def receiving(certificate: Path | None = None) -> Iterator[Receiver]:
 
 
 def verify(secret: str, headers: dict[str, str], body: bytes) -> None:
-    """As the specification describes it, written apart from what signs."""
+    """Verify the signature by the specification, without using our signing code."""
     assert secret.startswith("whsec_")
     key = base64.standard_b64decode(secret[len("whsec_") :])
     assert 24 <= len(key) <= 64

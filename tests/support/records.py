@@ -1,4 +1,4 @@
-"""Jobs as a database and a home would hold them if they had been run."""
+"""Write rows and files of jobs as if they had run."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ class Records:
         return job
 
     def attempt(self, job_id: int, number: int, runs: bool = False) -> Path:
-        """Each attempt computes half as much at once as the one before; its directory holds what a trainer leaves."""
+        """Each attempt has half the micro-batch of the previous one. Its directory contains a trainer's files."""
         now = utc_now()
         with self._store.transaction() as session:
             job = self._job(session, job_id)

@@ -1,4 +1,4 @@
-"""Sizes in bytes and how they are written, by the service and by the dashboard alike."""
+"""Sizes in bytes and their text, which is the same in the service and in the dashboard."""
 
 __all__ = ["SIZES"]
 
@@ -9,7 +9,7 @@ SIZES = [
     (1, "1 B"),
     (_KB - 1, "1023 B"),
     (_KB, "1 KB"),
-    (1536, "2 KB"),  # a half goes up on both sides
+    (1536, "2 KB"),  # both round a half up
     (_MB * 95 // 100, "973 KB"),
     (_MB * 95 // 100 + 1, "1 MB"),
     (_MB, "1 MB"),

@@ -1,4 +1,4 @@
-"""A detection model of two weights that honours the OD API's contract: for what a test must work out by hand.
+"""A detection model with two weights that follows the OD API's contract, for results that can be computed by hand.
 
 Import only after `compat.install()`. Its loss is the mean over images of `(a·x + b - 1)²`, x being the image's value.
 """
@@ -55,7 +55,7 @@ def config(learning_rate: float = 0.1) -> Any:
 
 
 def batches(values: list[float], micro_batch: int) -> Any:
-    """An iterator over images that have one value each, again and again."""
+    """An endless iterator over images of one value each."""
     images = np.array(values, np.float32).reshape(-1, 1, 1, 1)
     count = len(values)
     features = {"image": images, "true_image_shape": np.ones((count, 3), np.int32)}

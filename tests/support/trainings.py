@@ -1,4 +1,4 @@
-"""Real trainings for tests: an attempt on the sample dataset, the trainer as a process, what it left behind."""
+"""Run the real trainer in tests: write an attempt directory, start the process, read its results."""
 
 import json
 import subprocess
@@ -28,7 +28,7 @@ TIMEOUT_S = 500
 
 @dataclass(frozen=True)
 class Ended:
-    """What a trainer process left behind."""
+    """The results of a trainer process."""
 
     attempt_dir: Path
     exit_code: int
@@ -56,7 +56,7 @@ def prepare(
     change: Callable[[Any], None] = lambda config: None,
     **spec: Any,
 ) -> Path:
-    """An attempt directory beside others of the same job; `change` edits the config before it is written."""
+    """Write an attempt directory next to others of the same job. `change` edits the config before it is written."""
     config = build_config(catalogue.get(model), dataset.num_classes, (size, size), batch, steps, learning_rate)
     config = with_dataset(config, dataset)
     change(config)
@@ -98,7 +98,7 @@ def wait_for_step(process: subprocess.Popen[str], attempt_dir: Path, step: int) 
 
 
 def plain_python(code: str, *arguments: str) -> Any:
-    """Run `code` in a Python that sees the installed packages and nothing of this project; it prints JSON last."""
+    """Run `code` in a Python with the installed packages but without this project. Its last output line is JSON."""
     command = [sys.executable, "-I", "-c", code, *arguments]
     run = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert run.returncode == 0, run.stderr[-2000:]

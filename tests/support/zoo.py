@@ -1,9 +1,9 @@
-"""Configurations as people send them: written for COCO and a TPU, like those of the TF2 model zoo."""
+"""Configurations as users send them: written for COCO and a TPU, like those of the TF2 model zoo."""
 
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
 
-# Beside what a configuration of the catalogue has. Two evaluation sets, as some people have.
+# Fields that the catalogue's configurations lack. Two evaluation sets, as some users have.
 _EXTRAS = """
 train_config {
   fine_tune_checkpoint: "PATH_TO_BE_CONFIGURED/ckpt-0" fine_tune_checkpoint_type: "classification"

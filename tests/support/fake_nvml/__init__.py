@@ -1,11 +1,11 @@
-"""A box with GPUs, for tests: a `libnvidia-ml.so.1` built from C, so that the real binding runs against it.
+"""A fake `libnvidia-ml.so.1`, built from C, so that tests run the real binding on machines without GPUs.
 
     box = FakeNvml(tmp_path)
     box.write([FakeGpu(free_mb=2000, processes=[(4711, 22_000)])])
     subprocess.run([...], env={**os.environ, **box.environment()})
 
-The binding finds the library through LD_LIBRARY_PATH, which the loader reads at a process's start: it works for
-children only. `write` may be called again while they run.
+The binding finds the library through LD_LIBRARY_PATH. The loader reads it when a process starts, so the fake works in
+child processes only. `write` may be called again while they run.
 """
 
 import functools
@@ -41,7 +41,7 @@ _MB = 2**20
 
 
 def build(folder: Path) -> Path:
-    """Put the library into `folder` and return its path; compiled once a session. Fails where there is no compiler."""
+    """Write the library to `folder` and return its path. Compiled once per session; fails without a compiler."""
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / _LIBRARY
     library.write_bytes(_compiled())
@@ -49,9 +49,9 @@ def build(folder: Path) -> Path:
 
 
 def no_library(folder: Path) -> dict[str, str]:
-    """The environment of a box without an NVIDIA driver, even where the tests run on one that has it."""
+    """The environment of a machine without an NVIDIA driver, even if the tests run on one with a driver."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _LIBRARY).write_bytes(b"")  # found first, and of no use: the loader does not look further
+    (folder / _LIBRARY).write_bytes(b"")  # found first and invalid, so the loader does not search further
     return {"LD_LIBRARY_PATH": str(folder)}
 
 
@@ -70,7 +70,7 @@ def _compiled() -> bytes:
 
 @dataclass(frozen=True)
 class FakeGpu:
-    """None is what this card does not tell; `fails` maps an NVML function, or "*" for all, to the code it returns."""
+    """None: the card does not report the value. `fails`: the error code by NVML function, or "*" for all."""
 
     uuid: str = "GPU-aaaaaaaa-0000-0000-0000-000000000000"
     name: str = "NVIDIA Fake 3090"
@@ -102,7 +102,7 @@ class FakeGpu:
 
 
 class FakeNvml:
-    """A box without GPUs until `write` gives it some."""
+    """A machine without GPUs until `write` adds some."""
 
     def __init__(self, folder: Path) -> None:
         self._library = build(folder / "fake_nvml")
@@ -111,7 +111,7 @@ class FakeNvml:
         self.write()
 
     def environment(self) -> dict[str, str]:
-        """What a child's environment must hold, over what it inherits."""
+        """The variables to add to a child's environment."""
         before = os.environ.get("LD_LIBRARY_PATH")
         return {
             "LD_LIBRARY_PATH": f"{self._library.parent}{f':{before}' if before else ''}",
@@ -127,13 +127,13 @@ class FakeNvml:
         generation: int = 1,
         fails: Mapping[str, int] | None = None,
     ) -> None:
-        """The box from now on. Another `generation` is a driver that was reloaded: open connections are dead."""
+        """Set the machine's GPUs. A new `generation` means a reloaded driver: open connections are dead."""
         lines = [f"driver {driver}", f"generation {generation}"]
         lines += [f"fail {function} {code}" for function, code in (fails or {}).items()]
         lines += [line for gpu in gpus for line in gpu.lines()]
         new = self._state.with_suffix(".new")
         new.write_text("\n".join(lines) + "\n")
-        new.replace(self._state)  # a reader sees the old box or the new one
+        new.replace(self._state)  # atomic: a reader sees the old or the new state
 
     def calls(self) -> list[str]:
         """`open` and `close` in the order in which they were called, failed ones included."""
