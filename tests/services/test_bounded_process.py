@@ -1,4 +1,4 @@
-"""A bounded process: what it is given, and that it is gone when it is over its limits or its parent is gone."""
+"""A bounded process gets few variables, and dies over its limits and with its parent."""
 
 import os
 import signal
@@ -38,40 +38,40 @@ def wait_until_gone(pid: int) -> None:
         time.sleep(0.02)
 
 
-def test_it_answers_and_knows_neither_database_nor_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_answers_without_variables_of_database_and_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOWNSHIFT_DATABASE_URL", "postgresql://user:secret@host/name")
     answer = run(do="answer")
     assert not [name for name in answer["environment"] if name.startswith("DOWNSHIFT_")]
     assert answer["niceness"] > os.nice(0)
 
 
-def test_it_gets_no_more_memory_than_its_limit() -> None:
+def test_a_process_over_its_memory_limit_is_reported() -> None:
     run(Limits(memory_mb=500, seconds=60), do="take memory", mb=100)
     with pytest.raises(OverLimit, match="needs more than 500 MB"):
         run(Limits(memory_mb=500, seconds=60), do="take memory", mb=600)
 
 
-def test_it_is_ended_after_its_time(tmp_path: Path) -> None:
+def test_a_process_is_killed_after_its_time_limit(tmp_path: Path) -> None:
     with pytest.raises(OverLimit, match="longer than 3 s"):
         run(Limits(memory_mb=500, seconds=3), do="sleep", pid_file=str(tmp_path / "pid"))
     wait_until_gone(wait_for(tmp_path / "pid"))
 
 
-def test_the_kernel_ends_it_where_its_parent_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock of the parent is stopped: of processor time the limit is the same."""
+def test_the_kernel_kills_a_process_over_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parent's timeout is disabled; the limit on processor time remains."""
     waits = subprocess.Popen.communicate
     monkeypatch.setattr(subprocess.Popen, "communicate", lambda process, data, timeout: waits(process, data))
     with pytest.raises(OverLimit, match="longer than 1 s"):
         run(Limits(memory_mb=500, seconds=1), do="spin")
 
 
-def test_its_last_words_are_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_last_output_of_a_failed_process_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Failed):
         run(do="break down")
     assert "it is broken" in caplog.text
 
 
-def test_all_are_ended_at_the_close_and_none_is_started_after(tmp_path: Path) -> None:
+def test_close_kills_all_processes_and_none_can_start_afterwards(tmp_path: Path) -> None:
     processes, raised = Processes(), []
 
     def work() -> None:
@@ -91,7 +91,7 @@ def test_all_are_ended_at_the_close_and_none_is_started_after(tmp_path: Path) ->
         processes.run("tests.support.bounded_work", {"do": "answer"}, ENOUGH)
 
 
-def test_it_does_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
+def test_a_process_dies_with_its_killed_parent(tmp_path: Path) -> None:
     program = (
         "import sys; from services.bounded_process import Limits, Processes; "
         "Processes().run('tests.support.bounded_work', {'do': 'sleep', 'pid_file': sys.argv[1]}, Limits(500, 600))"

@@ -1,4 +1,4 @@
-"""The wake-up call: never raises, never hangs, whatever the broker is."""
+"""Waking the workers never raises and never hangs, whatever the broker does."""
 
 import socket
 import threading
@@ -17,31 +17,31 @@ def settings(broker: str) -> Settings:
     return Settings(home=Path("/nonexistent"), broker_url=broker)
 
 
-def test_a_broker_that_is_away_is_said_and_not_raised() -> None:
+def test_an_unreachable_broker_returns_false() -> None:
     assert wake_workers_now(settings("redis://127.0.0.1:1/0")) is False
 
 
-def test_a_socket_that_is_not_there_is_said_and_not_raised() -> None:
+def test_a_missing_socket_returns_false() -> None:
     assert wake_workers_now(settings("redis+socket:///nonexistent/redis.sock")) is False
 
 
-def test_a_broker_that_cannot_be_is_said_and_not_raised() -> None:
+def test_an_invalid_broker_address_returns_false() -> None:
     assert wake_workers_now(settings("redis://127.0.0.1:port/0")) is False
 
 
 @pytest.fixture
 def listening() -> Iterator[Callable[[], str]]:
-    """A port that takes connections and never answers."""
+    """A port that accepts connections and never answers."""
     server = socket.create_server(("127.0.0.1", 0))
     yield lambda: f"redis://127.0.0.1:{server.getsockname()[1]}/0"
     server.close()
 
 
-def test_a_broker_that_never_answers_ends_the_wait(listening: Callable[[], str]) -> None:
+def test_a_broker_that_never_answers_is_waited_for_briefly(listening: Callable[[], str]) -> None:
     assert wake_workers_now(settings(listening())) is False
 
 
-def test_a_broker_that_hangs_holds_nobody_up_and_many_calls_become_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_broker_delays_no_caller_and_calls_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go, published = threading.Event(), threading.Event(), []
 
     def hang(broker: str) -> bool:
@@ -59,10 +59,10 @@ def test_a_broker_that_hangs_holds_nobody_up_and_many_calls_become_few(monkeypat
     go.set()
     published[0].join(60)
     assert len(published) == 2
-    assert published[0].daemon  # the end of the process does not wait for it
+    assert published[0].daemon  # the process does not wait for it at its end
 
 
-def test_after_a_pause_workers_are_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_pause_workers_are_woken_again(monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[threading.Thread] = []
     monkeypatch.setattr(queue, "_publish", lambda broker: published.append(threading.current_thread()))
     for count in (1, 2):
@@ -74,7 +74,7 @@ def test_after_a_pause_workers_are_called_again(monkeypatch: pytest.MonkeyPatch)
         published[-1].join(60)
 
 
-def test_celery_is_set_as_the_faults_demand() -> None:
+def test_celery_acknowledges_early_and_stores_no_results() -> None:
     conf = make_celery("redis://127.0.0.1:1/0").conf
     assert conf.task_acks_late is False
     assert conf.task_reject_on_worker_lost is False
@@ -89,7 +89,7 @@ def test_celery_is_set_as_the_faults_demand() -> None:
     assert conf.broker_transport_options["visibility_timeout"] == conf.visibility_timeout == 600
 
 
-def test_where_no_thread_can_be_started_the_caller_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_thread_waking_workers_does_not_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

@@ -1,4 +1,4 @@
-"""`python -m services.diagnose`, as a person or a script calls it."""
+"""The command `python -m services.diagnose`."""
 
 import io
 import json
@@ -19,19 +19,19 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     return told
 
 
-def test_it_names_the_diagnosis_the_lines_and_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_diagnosis_the_lines_and_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     told = said(capsys, str(LOGS / "in-pieces.log"), "--exit-code", "1")
     assert (told["diagnosis"], told["exit"]) == ("fragmentation", 1)
     assert {"line": 21, "text": "InUse:                      31785630720"} in told["evidence"]
     assert told["numbers"]["free"] == 8445477888
 
 
-def test_a_success_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_diagnosis_of_a_success_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, str(LOGS / "fine.log"), "--exit-code", "0")["diagnosis"] == "none"
 
 
 @pytest.mark.parametrize("code", ["137", "-9"])
-def test_exit_codes_as_shells_and_as_python_spell_them(capsys: pytest.CaptureFixture[str], code: str) -> None:
+def test_exit_codes_of_shells_and_of_python_are_understood(capsys: pytest.CaptureFixture[str], code: str) -> None:
     assert said(capsys, str(LOGS / "killed.log"), "--exit-code", code)["diagnosis"] == "unknown_kill"
 
 
@@ -40,19 +40,19 @@ def test_the_exit_code_may_be_unknown(capsys: pytest.CaptureFixture[str]) -> Non
     assert (told["diagnosis"], told["exit"]) == ("disk", None)
 
 
-def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_reads_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     log = (LOGS / "quota.log").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log)))
     assert said(capsys, "-", "--exit-code", "1")["diagnosis"] == "disk"
 
 
-def test_a_log_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_missing_log_is_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert diagnose.main([str(tmp_path / "none.log"), "--exit-code", "1"]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
 def test_a_large_log_takes_little_memory(tmp_path: Path) -> None:
-    """As a process of its own, with an address space that the log alone would fill."""
+    """Run in a process whose address space the log alone would fill."""
     log = tmp_path / "large.log"
     with log.open("wb") as file:
         for part in range(64):

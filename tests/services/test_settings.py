@@ -1,4 +1,4 @@
-"""Settings: what each variable means, and what is refused."""
+"""Settings from variables, and the values that are refused."""
 
 import dataclasses
 import os
@@ -72,7 +72,7 @@ def test_a_child_process_gets_the_same_settings(settings: Settings) -> None:
     assert Settings.from_environment(settings.to_environment()) == settings
 
 
-def test_what_is_left_out_or_empty_has_its_default() -> None:
+def test_a_missing_or_empty_variable_has_its_default() -> None:
     home = Path.cwd() / "var"
     for settings in (read(), read(HOME="", DATABASE_URL="", BROKER_URL="", HOST="", BIND="")):
         assert settings.home == home
@@ -84,7 +84,7 @@ def test_what_is_left_out_or_empty_has_its_default() -> None:
         assert settings.authentication
 
 
-def test_other_variables_are_nobodys_business() -> None:
+def test_variables_without_the_prefix_are_ignored() -> None:
     assert Settings.from_environment({"PATH": "/bin", "DOWNSHIFTER": "x"}) == Settings()
 
 
@@ -105,7 +105,7 @@ def test_an_unknown_variable_is_refused_with_the_known_ones() -> None:
         ("POLL_S", "inf"),
         ("HEARTBEAT_S", "0"),
         ("LEASE_S", "5"),  # less than three heartbeats
-        ("STOP_GRACE_S", "nan"),  # would never be over
+        ("STOP_GRACE_S", "nan"),  # would never end
         ("STOP_GRACE_S", "-1"),
         ("PAUSE_GRACE_S", "inf"),
         ("HANG_S", "0"),
@@ -137,14 +137,14 @@ def test_an_unknown_variable_is_refused_with_the_known_ones() -> None:
         ("TRAINER", "python 'unfinished"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: str) -> None:
+def test_an_unusable_value_is_refused_with_its_variable(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"{PREFIX}{name}: ") as refused:
         read(**{name: value})
     assert refused.value.code == "bad_settings"
 
 
 @pytest.mark.parametrize(("text", "value"), [("on", True), ("TRUE", True), ("1", True), ("No", False), ("0", False)])
-def test_on_and_off_have_their_usual_spellings(text: str, value: bool) -> None:
+def test_on_and_off_accept_the_usual_spellings(text: str, value: bool) -> None:
     assert read(AUTHENTICATION=text).authentication is value
 
 
@@ -159,11 +159,11 @@ def test_an_address_beyond_this_machine_needs_authentication(bind: str) -> None:
 
 
 @pytest.mark.parametrize("bind", ["127.0.0.1:80", "127.9.9.9:80", "localhost:80", "[::1]:80"])
-def test_on_this_machine_alone_authentication_may_be_off(bind: str) -> None:
+def test_on_a_loopback_address_authentication_may_be_off(bind: str) -> None:
     assert read(BIND=bind, AUTHENTICATION="off").is_loopback
 
 
-def test_the_socket_of_a_home_with_a_long_name_is_elsewhere_and_each_homes_own() -> None:
+def test_a_home_with_a_long_path_gets_its_own_socket_in_the_temporary_folder() -> None:
     long = "/" + "x" * 120
     near, far, other = read(HOME="/srv/d"), read(HOME=long), read(HOME=long + "y")
     assert near.redis_socket == Path("/srv/d/redis.sock")
@@ -174,7 +174,7 @@ def test_the_socket_of_a_home_with_a_long_name_is_elsewhere_and_each_homes_own()
     assert far.broker == f"redis+socket://{far.redis_socket}"
 
 
-def test_a_home_is_the_same_wherever_a_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_home_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = read(HOME="data")
     monkeypatch.chdir("/")

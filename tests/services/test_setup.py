@@ -1,4 +1,4 @@
-"""Setting up: once, for everyone who asks, and closed to everyone else."""
+"""Setup runs once for several processes, and makes a private home."""
 
 import errno
 import json
@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The sample datasets that were drawn, without the seconds that it takes."""
+    """Records the sample datasets instead of generating them, which takes seconds."""
     folders: list[Path] = []
 
     def draw(folder: Path, **options: int) -> None:
@@ -58,7 +58,7 @@ def test_an_empty_home_gets_tables_a_token_and_the_sample_dataset(home: Path, dr
 
 
 @pytest.mark.parametrize(("journal", "lock"), [("wal", "IMMEDIATE"), ("wal", "EXCLUSIVE"), ("delete", "EXCLUSIVE")])
-def test_a_database_that_is_locked_is_waited_for_and_that_is_said(
+def test_setup_waits_for_a_locked_database_and_says_so(
     home: Path, drawn: list[Path], monkeypatch: pytest.MonkeyPatch, journal: str, lock: str
 ) -> None:
     monkeypatch.setattr("services.store.engine._BUSY_MS", 50)
@@ -80,7 +80,7 @@ def test_a_database_that_is_locked_is_waited_for_and_that_is_said(
     holder.close()
 
 
-def test_a_database_that_stays_locked_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_setup_gives_up_on_a_database_that_stays_locked(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr("services.store.engine._BUSY_MS", 50)
     setup.make_home(home)
     holder = sqlite3.connect(home / "downshift.db", isolation_level=None)
@@ -100,7 +100,7 @@ def test_a_database_that_stays_locked_is_not_waited_for_for_ever(monkeypatch: py
     store.close()
 
 
-def test_a_start_with_everything_there_needs_no_write_lock(
+def test_a_start_with_nothing_to_do_needs_no_write_lock(
     home: Path, drawn: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup.prepare(Settings(home=home), say=lambda text: None)
@@ -113,7 +113,7 @@ def test_a_start_with_everything_there_needs_no_write_lock(
     holder.close()
 
 
-def test_a_second_time_there_is_nothing_to_do_and_nothing_to_say(home: Path, drawn: list[Path]) -> None:
+def test_a_second_setup_does_and_prints_nothing(home: Path, drawn: list[Path]) -> None:
     setup.prepare(Settings(home=home), say=lambda text: None)
     said: list[str] = []
 
@@ -124,7 +124,7 @@ def test_a_second_time_there_is_nothing_to_do_and_nothing_to_say(home: Path, dra
     assert len(drawn) == 1
 
 
-def test_the_sample_dataset_is_one_that_can_be_loaded(home: Path) -> None:
+def test_the_sample_dataset_can_be_loaded(home: Path) -> None:
     setup.prepare(Settings(home=home), say=lambda text: None)
 
     dataset = Dataset.load(home / "datasets" / "shapes")
@@ -132,7 +132,7 @@ def test_the_sample_dataset_is_one_that_can_be_loaded(home: Path) -> None:
     assert (dataset.records, dataset.validation_records) == (200, 40)
 
 
-def test_what_the_owner_put_in_place_of_the_sample_is_left_alone(home: Path) -> None:
+def test_an_owners_replacement_of_the_sample_is_left_alone(home: Path) -> None:
     mine = home / "datasets" / "shapes" / "mine.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
@@ -142,7 +142,7 @@ def test_what_the_owner_put_in_place_of_the_sample_is_left_alone(home: Path) -> 
     assert list(mine.parent.iterdir()) == [mine]
 
 
-def test_processes_that_set_up_at_once_make_one_token_and_one_dataset(home: Path) -> None:
+def test_simultaneous_setups_create_one_token_and_one_dataset(home: Path) -> None:
     environment = Settings(home=home).to_environment()
     processes = [
         subprocess.Popen(
@@ -163,7 +163,7 @@ def test_processes_that_set_up_at_once_make_one_token_and_one_dataset(home: Path
     assert manifest["train"]["images"] == 200
 
 
-def test_a_home_that_others_can_read_is_closed(home: Path, drawn: list[Path]) -> None:
+def test_a_home_that_others_can_read_is_made_private(home: Path, drawn: list[Path]) -> None:
     (home / "datasets").mkdir(parents=True)
     home.chmod(0o755)
 
@@ -172,7 +172,7 @@ def test_a_home_that_others_can_read_is_closed(home: Path, drawn: list[Path]) ->
     assert mode(home) == 0o700
 
 
-def test_a_folder_of_other_things_is_not_closed_behind_its_owners_back(home: Path) -> None:
+def test_a_folder_with_other_files_is_refused_instead_of_made_private(home: Path) -> None:
     home.mkdir(mode=0o755)
     (home / "thesis.tex").write_text("")
 
@@ -182,21 +182,21 @@ def test_a_folder_of_other_things_is_not_closed_behind_its_owners_back(home: Pat
     assert mode(home) == 0o755
 
 
-def test_a_home_that_cannot_be_made_is_told_by_its_variable(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_created_is_refused_with_its_variable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be used: Not a directory"):
         setup.make_home(tmp_path / "file" / "home")
 
 
-def test_a_home_that_cannot_be_written_to_is_told_by_its_variable(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: False)  # permissions do not hold root back
+def test_a_home_that_is_not_writable_is_refused_with_its_variable(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # permissions do not stop root
 
     with pytest.raises(SettingsError, match=r"DOWNSHIFT_HOME: .* cannot be written to"):
         setup.make_home(home)
 
 
-def test_a_disk_that_is_full_is_told_by_its_variable(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_with_the_variable_of_the_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path, **options: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -206,7 +206,7 @@ def test_a_disk_that_is_full_is_told_by_its_variable(home: Path, monkeypatch: py
         setup.prepare(Settings(home=home), say=lambda text: None)
 
 
-def test_a_database_that_is_no_database_is_told_by_its_variable(home: Path, drawn: list[Path]) -> None:
+def test_a_file_that_is_not_a_database_is_reported_with_its_variable(home: Path, drawn: list[Path]) -> None:
     home.mkdir()
     (home / "downshift.db").write_text("not a database, but long enough to be looked at as if it were one" * 20)
 
@@ -214,7 +214,7 @@ def test_a_database_that_is_no_database_is_told_by_its_variable(home: Path, draw
         setup.prepare(Settings(home=home), say=lambda text: None)
 
 
-def test_the_command_says_what_is_wrong_in_one_line(
+def test_the_command_prints_an_error_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DOWNSHIFT_HOM", "elsewhere")

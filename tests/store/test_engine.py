@@ -21,7 +21,7 @@ def user(name: str) -> User:
     return User(name=name, role="member", created_at=ago(0))
 
 
-def test_what_fails_in_a_transaction_leaves_nothing(desk: Desk) -> None:
+def test_a_failed_transaction_stores_nothing(desk: Desk) -> None:
     def fail() -> None:
         with desk.store.transaction() as session:
             session.add(user("half"))
@@ -33,12 +33,12 @@ def test_what_fails_in_a_transaction_leaves_nothing(desk: Desk) -> None:
     assert "half" not in [one.name for one in desk.rows(User)]
 
 
-def test_a_broken_rule_of_the_schema_is_not_an_absence(desk: Desk) -> None:
+def test_a_violated_constraint_is_not_store_unavailable(desk: Desk) -> None:
     with pytest.raises(IntegrityError), desk.store.transaction() as session:
         session.add(user("owner"))
 
 
-def test_a_row_must_belong_to_something_that_is_there(desk: Desk) -> None:
+def test_foreign_keys_are_enforced(desk: Desk) -> None:
     with pytest.raises(IntegrityError), desk.store.transaction() as session:
         session.execute(
             text("INSERT INTO audit (at, user_id, action, target, data) VALUES (:at, 999, 'a', 't', '{}')"),
@@ -46,12 +46,12 @@ def test_a_row_must_belong_to_something_that_is_there(desk: Desk) -> None:
         )
 
 
-def test_times_come_back_with_their_zone(desk: Desk) -> None:
+def test_times_are_read_with_their_zone(desk: Desk) -> None:
     assert all(one.created_at.utcoffset().total_seconds() == 0 for one in desk.rows(User))
 
 
 def test_two_transactions_that_read_and_write_do_not_lose_a_change(desk: Desk) -> None:
-    """What the claim stands on: `lock` gives the row as it is now."""
+    """Claiming relies on this: `lock` reads the current row."""
     from services.store import jobs
 
     job_id = desk.submit()
@@ -73,14 +73,14 @@ def test_two_transactions_that_read_and_write_do_not_lose_a_change(desk: Desk) -
     assert desk.job(job_id).priority == 40
 
 
-def test_readers_are_not_held_up_by_a_writer(desk: Desk) -> None:
+def test_readers_do_not_wait_for_a_writer(desk: Desk) -> None:
     with desk.store.transaction() as session:
         session.add(user("in the writing"))
         session.flush()
         assert "in the writing" not in [one.name for one in desk.rows(User)]
 
 
-def test_a_locked_database_is_unavailable_for_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_BUSY_MS", 100)
     store = Store.open(f"sqlite:///{tmp_path}/busy.db")
     with store.transaction() as session:
@@ -96,7 +96,7 @@ def test_a_locked_database_is_unavailable_for_now(tmp_path: Path, monkeypatch: p
     store.close()
 
 
-def test_a_server_that_is_not_there_is_unavailable_soon() -> None:
+def test_a_missing_server_is_unavailable_without_a_long_wait() -> None:
     store = Store.open("postgresql://nobody@127.0.0.1:1/none")
     began = time.monotonic()
     with pytest.raises(StoreUnavailable), store.reading() as session:
@@ -104,7 +104,7 @@ def test_a_server_that_is_not_there_is_unavailable_soon() -> None:
     assert time.monotonic() - began < 6
 
 
-def test_all_connections_in_use_is_unavailable_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_without_free_connections_is_unavailable(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.store.engine.pool, "_timeout", 0.1)
     with contextlib.ExitStack() as stack:
         for _ in range(desk.store.engine.pool.size() + 10):  # type: ignore[attr-defined]
@@ -114,12 +114,12 @@ def test_all_connections_in_use_is_unavailable_too(desk: Desk, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "mysql://x/y", "mongodb://x"])
-def test_an_address_of_another_kind_is_refused(url: str) -> None:
+def test_the_address_of_another_database_is_refused(url: str) -> None:
     with pytest.raises(SettingsError, match="DOWNSHIFT_DATABASE_URL"):
         make_engine(url)
 
 
-def test_sqlite_keeps_what_was_committed_and_lets_others_read(tmp_path: Path) -> None:
+def test_sqlite_uses_wal_with_full_synchronisation(tmp_path: Path) -> None:
     store = Store.open(f"sqlite:///{tmp_path}/deep/er/test.db")
     with store.reading() as session:
         pragmas = {name: session.execute(text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")}
@@ -127,8 +127,8 @@ def test_sqlite_keeps_what_was_committed_and_lets_others_read(tmp_path: Path) ->
     store.close()
 
 
-def test_several_may_open_a_new_file_at_once(tmp_path: Path) -> None:
-    """They all switch it to its journal, which SQLite refuses the second one instead of letting it wait."""
+def test_several_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    """They all switch the journal mode, where SQLite fails at once instead of waiting."""
     refused: list[BaseException] = []
 
     def begin(url: str, ready: threading.Barrier) -> None:

@@ -1,4 +1,4 @@
-"""Readers do not wait for the notes that are taken of them."""
+"""Read requests do not wait for deferred writes."""
 
 import datetime
 import sqlite3
@@ -34,7 +34,7 @@ def store(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-def test_who_reads_does_not_wait_where_the_database_is_locked(store: Store, settings: Settings) -> None:
+def test_a_read_request_does_not_wait_for_a_locked_database(store: Store, settings: Settings) -> None:
     secret = principal.ensure_admin(store, settings)
     assert secret is not None
     with store.transaction() as session:
@@ -56,7 +56,7 @@ def test_who_reads_does_not_wait_where_the_database_is_locked(store: Store, sett
     store.later.put("probe", probe)
     assert principal.authenticate(store, secret).name == "admin"
     assert sessions.authenticate(store, begun.secret).name == "admin"
-    assert not writing.is_set()  # all of that was answered while nothing could be written
+    assert not writing.is_set()  # all requests were answered while nothing could be written
     holder.execute("COMMIT")
     holder.close()
     store.later.wait()
@@ -70,7 +70,7 @@ def test_who_reads_does_not_wait_where_the_database_is_locked(store: Store, sett
     store.close()
 
 
-def test_what_cannot_be_written_is_dropped_and_told(
+def test_a_deferred_write_that_fails_is_dropped_and_logged(
     store: Store, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     holder = sqlite3.connect(settings.home / "downshift.db", isolation_level=None)
@@ -92,7 +92,7 @@ def test_what_cannot_be_written_is_dropped_and_told(
     store.close()
 
 
-def test_of_many_notes_of_one_thing_the_newest_is_written(store: Store) -> None:
+def test_the_newest_deferred_write_per_key_is_written(store: Store) -> None:
     begun, go, written = threading.Event(), threading.Event(), []
 
     def wait(session: object) -> None:
@@ -112,7 +112,7 @@ def test_of_many_notes_of_one_thing_the_newest_is_written(store: Store) -> None:
     store.close()
 
 
-def test_where_no_thread_can_be_started_the_next_note_brings_both(
+def test_without_a_thread_writes_wait_for_the_next_one(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(thread: threading.Thread) -> None:

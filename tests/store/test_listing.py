@@ -1,4 +1,4 @@
-"""Lists of jobs on both databases: the same jobs by every filter, and found without reading all of them."""
+"""Lists of jobs on both databases: filters give the right jobs, and searches use an index."""
 
 import datetime
 import itertools
@@ -25,7 +25,7 @@ def job(number: int, name: str, state: str, owner: int) -> Job:
 
 @pytest.fixture
 def jobs(store: Store) -> list[Job]:
-    """Every name in every state, of two owners in turn."""
+    """Jobs with every name in every state, by two owners in turn."""
     with store.transaction() as session:
         session.add_all(User(id=number, name=f"u{number}", role="member", created_at=NOW) for number in (1, 2))
         session.flush()
@@ -39,7 +39,7 @@ def jobs(store: Store) -> list[Job]:
 
 @pytest.fixture(params=[3, 1000])
 def near(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most are found by their letters, or none has to be."""
+    """With 3, the index finds most jobs; with 1000, it is not needed."""
     monkeypatch.setattr(listing, "_NEAR", request.param)
 
 
@@ -52,7 +52,7 @@ TEXTS = ("cones", "CONES", "o", "ze", "zebra", "%", "_", "a_b", '"', 'y "h', "no
 
 
 @pytest.mark.usefixtures("near")
-def test_a_part_of_the_name_is_found_wherever_it_is(store: Store, jobs: list[Job]) -> None:
+def test_a_part_of_a_name_is_found_at_any_position(store: Store, jobs: list[Job]) -> None:
     for part in TEXTS:
         expected = [job.id for job in reversed(jobs) if part.lower() in job.name.lower()]
         assert numbers(store, text=part) == expected, part
@@ -61,7 +61,7 @@ def test_a_part_of_the_name_is_found_wherever_it_is(store: Store, jobs: list[Job
 
 
 @pytest.mark.usefixtures("near")
-def test_filters_go_together(store: Store, jobs: list[Job]) -> None:
+def test_filters_can_be_combined(store: Store, jobs: list[Job]) -> None:
     some_states: list[tuple[str, ...]] = [(), ("failed",), ("paused", "queued"), STATES]
     for states, part, owner in itertools.product(some_states, (None, "cones", "ze"), (None, "u1", "nobody")):
         expected = [
@@ -79,7 +79,7 @@ def test_filters_go_together(store: Store, jobs: list[Job]) -> None:
 
 
 @pytest.mark.usefixtures("near")
-def test_a_name_that_changed_is_found_as_it_is_now(store: Store, jobs: list[Job]) -> None:
+def test_a_renamed_job_is_found_by_its_new_name(store: Store, jobs: list[Job]) -> None:
     with store.transaction() as session:
         session.get_one(Job, 1).name = "renamed"
         session.delete(session.get_one(Job, 2))
@@ -88,7 +88,7 @@ def test_a_name_that_changed_is_found_as_it_is_now(store: Store, jobs: list[Job]
 
 
 @pytest.mark.parametrize("part", ["zebra", "ze", "z"])
-def test_a_rare_name_is_looked_up_by_its_letters(
+def test_a_rare_name_is_found_through_the_index(
     store: Store, jobs: list[Job], monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     monkeypatch.setattr(listing, "_NEAR", 3)
@@ -103,7 +103,7 @@ def test_a_rare_name_is_looked_up_by_its_letters(
     [(statement, parameters)] = [(said, given) for said, given in asked if "known" in said or "job_names" in said]
     with store.engine.connect() as connection:
         if store.engine.dialect.name == "postgresql":
-            connection.execute(text("SET LOCAL enable_seqscan = off"))  # of forty rows it would read all
+            connection.execute(text("SET LOCAL enable_seqscan = off"))  # with forty rows the server would read them all
             plan = str(connection.exec_driver_sql(f"EXPLAIN {statement}", parameters).all())
             assert "ix_jobs_name_grams" in plan
         else:

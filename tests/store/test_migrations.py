@@ -1,4 +1,4 @@
-"""The migrations on both databases: there, back and there again with rows in the tables, and by two at once."""
+"""The migrations on both databases: up, down and up again with rows in the tables, and in parallel."""
 
 import contextlib
 import datetime
@@ -25,7 +25,7 @@ NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 
 
 def filled(column: Any) -> Any:
-    """A value for any column, so that a table that comes later is in these tests as well."""
+    """A value for any column, so that these tests cover later tables too."""
     kind = column.type.python_type if not hasattr(column.type, "impl_instance") else datetime.datetime
     return {str: "x", int: 1, float: 0.5, bool: True, object: {"a": 1}, datetime.datetime: NOW}[kind]
 
@@ -38,7 +38,7 @@ def fill(engine: Engine) -> None:
 
 
 def counts(engine: Engine) -> dict[str, int]:
-    """Of the tables that there are."""
+    """The number of rows by table."""
     there = set(inspect(engine).get_table_names())
     with engine.connect() as connection:
         return {
@@ -79,7 +79,7 @@ def test_a_second_upgrade_finds_nothing_to_do_and_keeps_every_row(engine: Engine
 
 
 def test_jobs_and_attempts_of_an_older_version_are_kept(engine: Engine) -> None:
-    """Behind the schema as it is now, one column of two tables was not there."""
+    """Before this version, two tables lacked a column."""
     migrate.upgrade(engine)
     fill(engine)
     migrate.downgrade(engine, "0001")
@@ -128,7 +128,7 @@ def test_the_sentence_that_a_queued_job_of_an_older_version_waits_for_is_still_s
         assert connection.scalar(text("SELECT reason FROM jobs")) == "Waits for a device"
 
 
-def test_series_and_names_of_an_older_version_are_found(engine: Engine) -> None:
+def test_series_and_names_of_an_older_version_can_be_read(engine: Engine) -> None:
     migrate.upgrade(engine)
     fill(engine)
     migrate.downgrade(engine, "0011")
@@ -139,7 +139,7 @@ def test_series_and_names_of_an_older_version_are_found(engine: Engine) -> None:
     assert (bucket.attempt, bucket.step, bucket.low, bucket.mean) == (1, 1, 0.5, 0.5)
 
 
-def test_of_an_older_version_the_newest_measurements_of_each_plan_are_in_use(engine: Engine) -> None:
+def test_the_newest_measurements_of_an_older_version_are_in_use(engine: Engine) -> None:
     migrate.upgrade(engine)
     fill(engine)
     migrate.downgrade(engine, "0013")
@@ -154,8 +154,8 @@ def test_of_an_older_version_the_newest_measurements_of_each_plan_are_in_use(eng
         assert [row.id for row in measurements.of_models(session, ["x"])] == [11, 10, 9, 8, 7, 6, 5, 4, 3]
 
 
-def test_a_migration_may_take_as_long_as_it_takes(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What bounds a request is off: a million rows are not changed in 30 s."""
+def test_a_migration_has_no_time_limit(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timeouts of requests are off, as a million rows take longer than 30 s."""
     limits: list[str] = []
 
     def note(config: Any, revision: str) -> None:
@@ -169,11 +169,11 @@ def test_a_migration_may_take_as_long_as_it_takes(postgres: str, monkeypatch: py
 
 
 def is_modelled(name: str | None, kind: str, parents: Any) -> bool:
-    """All but what finds names by their letters: each database has its own way, and no model."""
+    """All except the search index of names, which differs by database and has no model."""
     return name != "ix_jobs_name_grams" and not (name or "").startswith("job_names")
 
 
-def test_the_migrated_schema_is_the_models(engine: Engine) -> None:
+def test_the_migrated_schema_equals_the_models(engine: Engine) -> None:
     migrate.upgrade(engine)
     with engine.connect() as connection:
         options = {"compare_type": True, "compare_server_default": True, "include_name": is_modelled}
@@ -181,9 +181,9 @@ def test_the_migrated_schema_is_the_models(engine: Engine) -> None:
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_a_failed_upgrade_leaves_nothing_behind(engine: Engine) -> None:
+def test_a_failed_upgrade_changes_nothing(engine: Engine) -> None:
     with engine.execution_options(downshift_writes=True).begin() as connection:
-        connection.execute(text("CREATE TABLE leases (id INTEGER)"))  # in the way of the migration
+        connection.execute(text("CREATE TABLE leases (id INTEGER)"))  # makes the migration fail
     with pytest.raises(Exception, match="leases"):
         migrate.upgrade(engine)
     assert set(inspect(engine).get_table_names()) <= {"leases", "alembic_version"}
@@ -205,7 +205,7 @@ assert migrate.is_current(engine)
 
 
 def test_several_processes_migrate_at_once(database_url: str) -> None:
-    begin = str(time.time() + 2.0)  # after their imports
+    begin = str(time.time() + 2.0)  # after all processes have imported their modules
     processes = [
         subprocess.Popen([sys.executable, "-c", MIGRATE, database_url, begin], cwd=ROOT, stderr=subprocess.PIPE)
         for _ in range(3)

@@ -1,4 +1,4 @@
-"""Whose turn it is, on both databases: the order in which jobs start is the order that people are shown."""
+"""The order of the queue on both databases: jobs start in the order that users are shown."""
 
 import datetime
 import threading
@@ -80,7 +80,7 @@ def bert(desk: Desk) -> Principal:
     return desk.user("bert")
 
 
-def test_the_next_comes_from_who_had_the_least(desk: Desk, anna: Principal, bert: Principal) -> None:
+def test_the_next_job_is_of_the_user_with_the_least_device_time(desk: Desk, anna: Principal, bert: Principal) -> None:
     used(desk, anna, 5)
     jobs = [submit(desk, anna), submit(desk, bert)]
     assert shown(desk) == jobs[::-1]
@@ -88,7 +88,7 @@ def test_the_next_comes_from_who_had_the_least(desk: Desk, anna: Principal, bert
     assert started(desk) == [jobs[1]]
 
 
-def test_users_take_turns_however_many_jobs_one_sends(desk: Desk, anna: Principal, bert: Principal) -> None:
+def test_users_take_turns_even_if_one_sends_many_jobs(desk: Desk, anna: Principal, bert: Principal) -> None:
     many = [submit(desk, anna) for _ in range(4)]
     few = [submit(desk, bert) for _ in range(2)]
     order = [many[0], few[0], many[1], few[1], many[2], many[3]]
@@ -97,8 +97,8 @@ def test_users_take_turns_however_many_jobs_one_sends(desk: Desk, anna: Principa
     assert started(desk) == order
 
 
-def test_the_order_that_is_shown_is_the_order_of_the_starts(desk: Desk, anna: Principal, bert: Principal) -> None:
-    """Whatever was used, whatever the priorities; and what is left stays in its order while others start."""
+def test_jobs_start_in_the_order_that_is_shown(desk: Desk, anna: Principal, bert: Principal) -> None:
+    """For any device time and priorities. The remaining jobs keep their order while others start."""
     carl = desk.user("carl")
     used(desk, anna, 2.5)
     used(desk, bert, 30, days_ago=3)
@@ -112,20 +112,20 @@ def test_the_order_that_is_shown_is_the_order_of_the_starts(desk: Desk, anna: Pr
         assert shown(desk) == expected[count:]
 
 
-def test_priority_goes_before_turns(desk: Desk, anna: Principal, bert: Principal) -> None:
+def test_priority_overrides_turns(desk: Desk, anna: Principal, bert: Principal) -> None:
     used(desk, anna, 100)
     low, high = submit(desk, bert, priority=-1), submit(desk, anna)
     assert shown(desk) == [high, low]
 
 
-def test_long_ago_counts_less_than_today(desk: Desk, anna: Principal, bert: Principal) -> None:
+def test_old_device_time_counts_less_than_todays(desk: Desk, anna: Principal, bert: Principal) -> None:
     used(desk, anna, 10, days_ago=5)
     used(desk, bert, 2)
     later, sooner = submit(desk, bert), submit(desk, anna)
     assert shown(desk) == [sooner, later]
 
 
-def test_what_runs_counts_before_it_ends(desk: Desk, anna: Principal, bert: Principal) -> None:
+def test_the_time_of_running_jobs_counts_too(desk: Desk, anna: Principal, bert: Principal) -> None:
     desk.slots(2000)
     submit(desk, anna)
     claim = desk.claim()
@@ -155,7 +155,7 @@ def test_uses_of_one_day_add_up(desk: Desk, anna: Principal) -> None:
     assert [row.seconds for row in desk.rows(DeviceUse)] == [3 * HOUR]
 
 
-def test_a_job_cancelled_while_its_host_is_gone_is_charged_until_it_was_heard_of(desk: Desk, anna: Principal) -> None:
+def test_a_job_cancelled_without_its_host_is_charged_until_its_last_report(desk: Desk, anna: Principal) -> None:
     desk.slots(2000)
     job = submit(desk, anna)
     assert desk.claim() is not None
@@ -165,7 +165,7 @@ def test_a_job_cancelled_while_its_host_is_gone_is_charged_until_it_was_heard_of
     assert sum(row.seconds for row in desk.rows(DeviceUse)) == pytest.approx(HOUR, abs=30)
 
 
-def test_a_job_that_may_not_start_yet_is_behind_the_others(desk: Desk, anna: Principal) -> None:
+def test_a_job_that_may_not_start_yet_is_last(desk: Desk, anna: Principal) -> None:
     first, second = submit(desk, anna), submit(desk, anna)
     desk.set("jobs", f"id = {first}", not_before=(utc_now() + datetime.timedelta(hours=1)).isoformat(sep=" "))
     assert shown(desk) == [second, first]
@@ -236,7 +236,7 @@ class TestLimits:
             submit(desk, anna)
         actions.pause(desk.store, anna, first)
         submit(desk, anna)
-        with pytest.raises(LimitReached):  # resuming is waiting again
+        with pytest.raises(LimitReached):  # a resumed job waits again
             actions.resume(desk.store, desk.settings, anna, first)
 
     def test_requests_at_once_do_not_get_past_it(self, desk: Desk, anna: Principal) -> None:
@@ -301,7 +301,7 @@ def test_a_job_that_finds_no_device_does_not_use_up_its_owners_limit(desk: Desk,
     assert desk.claim() is None
 
 
-def test_who_found_no_device_is_read_from_an_index(desk: Desk) -> None:
+def test_jobs_without_a_device_are_read_from_an_index(desk: Desk) -> None:
     desk.submit()
     statements: list[Any] = []
     listen = lambda _, __, statement, parameters, *___: statements.append((statement, parameters))  # noqa: E731

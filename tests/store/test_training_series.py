@@ -1,4 +1,4 @@
-"""Series in the database: kept once, thinned there, by few queries."""
+"""Series in the database: stored once, and reduced there in few queries."""
 
 import datetime
 
@@ -47,7 +47,7 @@ def job(store: Store) -> int:
     return 7
 
 
-def test_values_that_are_read_again_are_kept_once(store: Store, job: int) -> None:
+def test_a_value_stored_twice_is_kept_once(store: Store, job: int) -> None:
     with store.transaction() as session:
         training_series.record(session, job, 1, values({1: 5.0, 2: 4.0}))
         training_series.record(session, job, 1, values({2: 3.0, 3: 2.0}))
@@ -58,7 +58,7 @@ def test_values_that_are_read_again_are_kept_once(store: Store, job: int) -> Non
     assert [(bucket.step, bucket.mean) for bucket in found] == [(1, 5.0), (2, 3.0), (3, 2.0), (4, 1.0)]
 
 
-def test_attempts_are_series_of_their_own(store: Store, job: int) -> None:
+def test_each_attempt_has_its_own_series(store: Store, job: int) -> None:
     with store.transaction() as session:
         training_series.record(session, job, 1, values({1: 1.0, 2: 2.0}))
         training_series.record(session, job, 2, values({2: 3.0}))
@@ -92,7 +92,7 @@ def test_a_long_series_costs_two_queries_and_keeps_its_spike(store: Store, job: 
     series=st.dictionaries(st.integers(0, 10**12), st.floats(-1e30, 1e30), min_size=1, max_size=30),
     max_points=st.integers(1, 12),
 )
-def test_thinning_keeps_order_limits_and_ends(
+def test_reducing_a_series_keeps_its_order_limits_and_ends(
     store: Store, job: int, series: dict[int, float], max_points: int
 ) -> None:
     with store.transaction() as session:
@@ -120,10 +120,10 @@ def plainly(series: dict[int, float], first: int, last: int) -> list[float]:
     ends=st.tuples(st.integers(0, 6000), st.integers(0, 6000)),
     again=st.integers(0, 900),
 )
-def test_blocks_tell_what_the_values_tell(
+def test_buckets_from_blocks_equal_buckets_from_values(
     store: Store, job: int, every: int, count: int, max_points: int, ends: tuple[int, int], again: int
 ) -> None:
-    """Of any range, after parts were written twice: each bucket has the least, the most and the mean of its steps."""
+    """For any range, after parts were written twice: each bucket has minimum, maximum and mean of its steps."""
     first, last = sorted(ends)
     series = {step * every: float(step * 37 % 101) for step in range(count)}
     with store.transaction() as session:
@@ -148,7 +148,7 @@ def test_a_long_series_is_read_in_blocks(store: Store, job: int) -> None:
     with store.transaction() as session:
         training_series.record(session, job, 1, values({step: float(step) for step in range(9000)}))
     with store.transaction() as session:
-        session.execute(delete(Metric).where(Metric.step.between(10, 8900)))  # nobody needs them for this
+        session.execute(delete(Metric).where(Metric.step.between(10, 8900)))  # not needed, as blocks are read
         found = training_series.series(session, job, ["loss"], 50)
         assert [found[0].low, found[-1].high] == [0, 8999]
         assert sum(bucket.mean for bucket in found) / len(found) == pytest.approx(4500, rel=0.05)
@@ -156,7 +156,7 @@ def test_a_long_series_is_read_in_blocks(store: Store, job: int) -> None:
         session.rollback()
 
 
-def test_values_too_large_to_be_summed_are_kept_and_shown(store: Store, job: int) -> None:
+def test_values_too_large_to_be_summed_are_stored_and_shown(store: Store, job: int) -> None:
     with store.transaction() as session:
         training_series.record(session, job, 1, values(dict.fromkeys(range(100), 1.7e308)))
         [bucket] = training_series.series(session, job, ["loss"], 1)

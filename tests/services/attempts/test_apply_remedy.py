@@ -1,4 +1,4 @@
-"""What follows an end, carried out: the next attempt has the remedy, people can read it, and nothing else changed."""
+"""Remedies applied after an attempt: the next attempt has the remedy, reports it, and changes nothing else."""
 
 import dataclasses
 from pathlib import Path
@@ -37,7 +37,7 @@ def end(
 
 
 def again(desk: Desk, job_id: int) -> Claim:
-    """The job's next attempt, as soon as it may start."""
+    """Let the job start at once, and claim its next attempt."""
     desk.change(Job, job_id, not_before=ago(1))
     claim = desk.claim()
     assert claim is not None, desk.job(job_id).reason
@@ -46,7 +46,7 @@ def again(desk: Desk, job_id: int) -> Claim:
 
 
 def compose(desk: Desk, claim: Claim) -> pipeline_config.Config:
-    """As the worker does before an attempt starts."""
+    """Compose and store the attempt's configuration, as the worker does."""
     dataset = dataclasses.replace(
         library.find(desk.settings.datasets_dir, claim.dataset), records=100_000, most_boxes=80
     )
@@ -77,7 +77,7 @@ def train(desk: Desk, claim: Claim, *steps: int, peak: int = 100 * MB) -> None:
 # The host
 
 
-def test_a_host_that_ran_out_gets_a_smaller_input_and_the_same_model(desk: Desk, running: Claim) -> None:
+def test_after_host_oom_the_input_is_smaller_and_the_model_the_same(desk: Desk, running: Claim) -> None:
     before = compose(desk, running)
     end(desk, running, Diagnosis.HOST)
     second = again(desk, running.job_id)
@@ -105,10 +105,10 @@ def test_a_host_that_ran_out_gets_a_smaller_input_and_the_same_model(desk: Desk,
     assert desk.attempt(running).followed_by == shown["summary"]
 
 
-def test_a_remedy_is_still_told_when_the_plan_is_changed_before_it_starts(desk: Desk, running: Claim) -> None:
+def test_a_remedy_is_still_reported_if_the_plan_changes_before_the_start(desk: Desk, running: Claim) -> None:
     compose(desk, running)
     end(desk, running, Diagnosis.HOST)
-    desk.slots(700)  # the device is another, smaller one by now
+    desk.slots(700)  # now the device is a smaller one
     second = again(desk, running.job_id)
     compose(desk, second)
     assert second.plan.micro_batch < running.plan.micro_batch
@@ -117,7 +117,7 @@ def test_a_remedy_is_still_told_when_the_plan_is_changed_before_it_starts(desk: 
     assert "input pipeline is made smaller" in changed["train_input_reader.shuffle_buffer_size"]["reason"]
 
 
-def test_an_input_at_its_floor_is_the_end_with_what_was_needed(desk: Desk, running: Claim) -> None:
+def test_host_oom_with_the_smallest_input_fails_and_names_the_need(desk: Desk, running: Claim) -> None:
     claim = running
     for _ in range(3):
         compose(desk, claim)
@@ -153,7 +153,7 @@ def free_again(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 8 * GB))
 
 
-def test_fragments_get_the_other_allocator_and_then_a_smaller_plan(desk: Desk) -> None:
+def test_fragmentation_gets_the_other_allocator_and_then_a_smaller_plan(desk: Desk) -> None:
     claim = on_gpu(desk)
     assert claim.adjustments == NONE
     end(desk, claim, Diagnosis.FRAGMENTATION)
@@ -176,7 +176,7 @@ def test_fragments_get_the_other_allocator_and_then_a_smaller_plan(desk: Desk) -
 # Neighbours
 
 
-def test_a_neighbour_is_waited_for_longer_each_time_named_and_not_held_against_the_job(desk: Desk) -> None:
+def test_waits_for_a_neighbour_grow_name_it_and_do_not_count_as_attempts(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 8 * GB))
     claim = desk.claimed(policy={"max_attempts": 1})
     plan = claim.plan
@@ -198,7 +198,7 @@ def test_a_neighbour_is_waited_for_longer_each_time_named_and_not_held_against_t
         assert desk.attempt(claim).planned["changes"] == []
 
 
-def test_a_job_that_waits_for_free_memory_says_who_holds_it(desk: Desk) -> None:
+def test_a_job_that_waits_for_free_memory_names_the_process_that_uses_it(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 1 * GB, others=7 * GB))
     job_id = desk.submit()
     assert desk.claim() is None
@@ -208,7 +208,7 @@ def test_a_job_that_waits_for_free_memory_says_who_holds_it(desk: Desk) -> None:
 # Disks
 
 
-def test_a_full_disk_is_waited_for_and_its_host_named(desk: Desk) -> None:
+def test_a_full_disk_makes_the_job_wait_and_names_the_host(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed(policy={"max_attempts": 1})
     end(desk, claim, Diagnosis.DISK, "the disk is full")
@@ -241,12 +241,12 @@ def test_a_leak_is_resumed_once_and_fails_with_its_slope(desk: Desk, running: Cl
     assert desk.measurements() == [], "what a leak came to is not what the plan needs"
 
 
-def test_a_leak_without_a_series_is_told_without_a_slope(desk: Desk, running: Claim) -> None:
+def test_a_leak_without_a_series_is_reported_without_a_slope(desk: Desk, running: Claim) -> None:
     end(desk, running, Diagnosis.LEAK)
     assert desk.attempt(running).followed_by == "the same plan again, from the start, once"
 
 
-def test_a_spike_bounds_the_boxes_and_then_is_a_lack_of_memory(desk: Desk, running: Claim) -> None:
+def test_a_spike_limits_the_boxes_and_the_next_one_shrinks_the_plan(desk: Desk, running: Claim) -> None:
     compose(desk, running)
     end(desk, running, Diagnosis.SPIKE)
     second = again(desk, running.job_id)
@@ -296,7 +296,7 @@ def test_a_smaller_batch_keeps_the_images_seen_in_plan_schedule_and_progress(des
     assert levers["train_config.batch_size"] == levers["train_config.num_steps"] == "batch_size"
 
 
-def test_a_job_that_no_plan_helps_keeps_the_step_it_came_to(desk: Desk) -> None:
+def test_a_job_that_no_plan_helps_keeps_its_last_step(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False, "levers": []}, train={"steps": 100, "batch_size": 8})
     train(desk, claim, 20, 40, 60)
@@ -306,7 +306,9 @@ def test_a_job_that_no_plan_helps_keeps_the_step_it_came_to(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("registered", [True, False])
-def test_another_backbone_starts_anew_and_says_what_was_given_up(desk: Desk, tmp_path: Path, registered: bool) -> None:
+def test_another_backbone_starts_at_step_0_and_reports_the_lost_steps(
+    desk: Desk, tmp_path: Path, registered: bool
+) -> None:
     desk.slots(1000)
     policy = {"plan_ahead": False, "levers": ["backbone"]}
     claim = desk.claimed(model="efficientdet_d1", policy=policy, train={"steps": 100, "batch_size": 4})
@@ -334,7 +336,7 @@ def test_another_backbone_starts_anew_and_says_what_was_given_up(desk: Desk, tmp
 
 
 @pytest.mark.parametrize("lever", ["micro_batch", "image_size"])
-def test_what_keeps_the_variables_keeps_the_progress(desk: Desk, lever: str) -> None:
+def test_a_change_that_keeps_the_variables_keeps_the_progress(desk: Desk, lever: str) -> None:
     desk.slots(1000)
     policy = {"plan_ahead": False, "levers": [lever]}
     claim = desk.claimed(policy=policy, image_size=[512, 512], train={"steps": 100, "batch_size": 4})

@@ -1,4 +1,4 @@
-"""From what was measured of an attempt to what becomes of its job: nothing here is told the diagnosis."""
+"""From an attempt's measurements to its job's next state; the diagnosis is never given."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ DUMP = (
 
 
 def train(desk: Desk, claim: Claim, first: int, per_step: int, steps: int = 100, **evaluating: bool) -> None:
-    """Steps that each held so much more than the one before."""
+    """Report steps whose memory grows by a constant amount."""
     events = Events(desk.folder(claim))
     events.write("phase", phase="training", step=0, steps=steps)
     for step in range(1, steps + 1):
@@ -39,7 +39,7 @@ def run_out(
     limit: int = 4000 * MB,
     facts: HostFacts | None = None,
 ) -> str:
-    """As the trainer that it happens to reports it; returns the diagnosis."""
+    """End the attempt as a trainer that runs out of device memory does. Returns the diagnosis."""
     stats = AllocatorStats(limit=limit, in_use=in_use, peak=in_use, requested=requested, allocator="GPU_0_bfc")
     said = Outcome(Reason.DEVICE_MEMORY, "the device ran out of memory", allocator=stats)
     left = desk.left(claim, EXIT_CODES[Reason.DEVICE_MEMORY], said, DUMP, facts)
@@ -64,7 +64,7 @@ def compose(desk: Desk, claim: Claim) -> None:
     )
 
 
-def test_memory_that_grows_is_a_leak_which_is_resumed_once_and_then_fails_with_its_slope(desk: Desk) -> None:
+def test_growing_memory_is_a_leak_that_is_resumed_once_and_then_fails_with_its_slope(desk: Desk) -> None:
     desk.slots(4000)
     claim = first = desk.claimed()
     for state in (State.QUEUED, State.FAILED):
@@ -78,7 +78,7 @@ def test_memory_that_grows_is_a_leak_which_is_resumed_once_and_then_fails_with_i
     assert "device memory grew by 30 MB a step" in (job.reason or "")
 
 
-def test_the_attempt_keeps_the_lines_and_figures_that_its_diagnosis_rests_on(desk: Desk) -> None:
+def test_the_attempt_stores_the_lines_and_numbers_of_its_diagnosis(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     assert run_out(desk, claim, in_use=3900 * MB) == "too_large"
@@ -93,7 +93,7 @@ def test_the_attempt_keeps_the_lines_and_figures_that_its_diagnosis_rests_on(des
     assert views.attempt_view(desk.attempt(claim))["finding"] == found
 
 
-def test_lines_that_no_database_keeps_do_not_hold_the_end_up(desk: Desk) -> None:
+def test_log_lines_that_no_database_can_store_do_not_block_the_end(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     desk.conclude(claim, desk.left(claim, 1, log="ValueError: a \0 in the text\n"))
@@ -102,14 +102,14 @@ def test_lines_that_no_database_keeps_do_not_hold_the_end_up(desk: Desk) -> None
     assert finding["evidence"][0]["text"] == "ValueError: a  in the text"
 
 
-def test_one_that_did_not_fail_has_no_finding(desk: Desk) -> None:
+def test_an_attempt_that_did_not_fail_has_no_finding(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     desk.end(claim, Reason.COMPLETED)
     assert desk.attempt(claim).finding is None
 
 
-def test_one_step_that_needs_more_than_the_others_bounds_the_boxes(desk: Desk) -> None:
+def test_one_step_that_needs_more_than_the_others_limits_the_boxes(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     compose(desk, claim)
@@ -120,14 +120,14 @@ def test_one_step_that_needs_more_than_the_others_bounds_the_boxes(desk: Desk) -
     assert second.adjustments.max_number_of_boxes == 40
 
 
-def test_an_evaluation_that_runs_out_after_many_steps_is_no_spike(desk: Desk) -> None:
+def test_an_evaluation_that_runs_out_is_not_a_spike(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     train(desk, claim, 500 * MB, 0, evaluating=True)
     assert run_out(desk, claim, in_use=3900 * MB) == "too_large"
 
 
-def test_memory_in_pieces_on_a_gpu_gets_the_other_allocator(desk: Desk) -> None:
+def test_fragmented_gpu_memory_gets_the_other_allocator(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 8 * GB))
     claim = desk.claimed()
     assert run_out(desk, claim, in_use=5 * GB, requested=GB, limit=7 * GB) == "fragmentation"
@@ -136,8 +136,8 @@ def test_memory_in_pieces_on_a_gpu_gets_the_other_allocator(desk: Desk) -> None:
     assert (second.plan, second.adjustments.async_allocator) == (claim.plan, True)
 
 
-def test_what_a_gpu_has_beyond_its_allocators_limit_is_not_memory_in_pieces(desk: Desk) -> None:
-    """TensorFlow leaves some of a card alone; where its limit is not known, the card's size says nothing."""
+def test_gpu_memory_beyond_the_allocators_limit_is_not_fragmentation(desk: Desk) -> None:
+    """TensorFlow does not use all memory of a card, so the card's size alone proves no fragmentation."""
     desk.report(gpu(0, 8 * GB, 8 * GB))
     claim = desk.claimed()
     stats = AllocatorStats(in_use=int(7.2 * GB), peak=int(7.2 * GB), requested=GB // 2)
@@ -146,8 +146,8 @@ def test_what_a_gpu_has_beyond_its_allocators_limit_is_not_memory_in_pieces(desk
     assert desk.attempt(claim).diagnosis == "too_large"
 
 
-def test_who_was_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) -> None:
-    """The host's last report knew nobody yet."""
+def test_a_process_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) -> None:
+    """The host's last report did not include the process yet."""
     desk.report(gpu(0, 8 * GB, 8 * GB))
     claim = desk.claimed()
     facts = HostFacts(6 * GB, ({"pid": 815, "name": "blender", "used_bytes": 6 * GB},))
@@ -158,14 +158,14 @@ def test_who_was_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) ->
     assert job.not_before is not None
 
 
-def test_a_gpu_that_was_half_taken_at_the_claim_is_a_neighbours_matter(desk: Desk) -> None:
+def test_oom_on_a_gpu_that_was_half_used_at_the_claim_is_a_neighbours_fault(desk: Desk) -> None:
     desk.report(gpu(0, 8 * GB, 4 * GB, others=4 * GB))
     claim = desk.claimed()
     assert run_out(desk, claim, in_use=int(3.8 * GB), limit=4 * GB) == "neighbour"
     assert "python (process 4711) holds 4096 MB of GPU 0" in waits_for(desk.job(claim.job_id))
 
 
-def test_a_slot_whose_host_has_not_the_memory_is_waited_for_and_its_holder_named(desk: Desk) -> None:
+def test_a_job_waits_for_a_slot_without_enough_memory_and_names_the_process(desk: Desk) -> None:
     holder = {"pid": 815, "name": "blender", "used_bytes": 6 * GB}
     desk.report(dataclasses.replace(slot(0, 8000, free_mb=300), processes=(holder,)))
     job_id = desk.submit()
@@ -177,7 +177,7 @@ def test_a_slot_whose_host_has_not_the_memory_is_waited_for_and_its_holder_named
     assert desk.job(job_id).plan == asked
 
 
-def test_a_kill_that_the_kernel_counted_shrinks_the_input_and_nothing_else(desk: Desk) -> None:
+def test_an_oom_kill_that_the_kernel_counted_shrinks_only_the_input(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     compose(desk, claim)
@@ -188,14 +188,14 @@ def test_a_kill_that_the_kernel_counted_shrinks_the_input_and_nothing_else(desk:
     assert second.adjustments.batches == 1
 
 
-def test_a_kill_that_nobody_counted_stays_unknown(desk: Desk) -> None:
+def test_a_kill_that_the_kernel_did_not_count_stays_unknown(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=HostFacts(oom_kills=0)))
     assert desk.attempt(claim).diagnosis == "unknown_kill"
 
 
-def test_a_full_disk_holds_the_job_with_its_plan(desk: Desk) -> None:
+def test_a_full_disk_makes_the_job_wait_with_its_plan(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     log = "ResourceExhaustedError: /data/ckpt-3.data-00000-of-00001; No space left on device\n"

@@ -1,4 +1,4 @@
-"""The end of an attempt: what becomes of its job, once, whoever tells of it."""
+"""The end of an attempt changes its job once, whether the supervisor or the reaper reports it."""
 
 import json
 import math
@@ -66,7 +66,7 @@ FOLLOWS = {
 
 
 @pytest.mark.parametrize("diagnosis", Diagnosis)
-def test_each_diagnosis_leads_to_its_state_with_or_without_a_wish_to_stop(desk: Desk, diagnosis: Diagnosis) -> None:
+def test_each_diagnosis_leads_to_its_state_with_or_without_a_requested_stop(desk: Desk, diagnosis: Diagnosis) -> None:
     desk.slots(4000)
     for stop, expected in zip((None, Stop.CANCEL, Stop.PAUSE), FOLLOWS[diagnosis], strict=True):
         claim = desk.claimed()
@@ -109,7 +109,7 @@ def test_success_needs_a_status_and_an_outcome_that_agree(desk: Desk) -> None:
             actions.cancel(desk.store, desk.owner, claim.job_id)
 
 
-def test_a_finished_job_is_at_its_last_step_and_keeps_what_the_trainer_said(desk: Desk, running: Claim) -> None:
+def test_a_finished_job_is_at_its_last_step_and_keeps_the_outcome(desk: Desk, running: Claim) -> None:
     desk.end(running, Reason.COMPLETED, step=10, saved_step=10, metrics={"mAP": 0.5}, export="export")
     job, attempt = desk.job(running.job_id), desk.attempt(running)
     assert (job.step, job.steps, job.reason) == (10, 10, None)
@@ -118,8 +118,8 @@ def test_a_finished_job_is_at_its_last_step_and_keeps_what_the_trainer_said(desk
     assert attempt.outcome["metrics"] == {"mAP": 0.5}
 
 
-def test_an_outcome_that_no_database_keeps_does_not_hold_the_end_up(desk: Desk, running: Claim) -> None:
-    """A metric that is NaN is an everyday thing; the rest is what other people's code may write."""
+def test_an_outcome_that_no_database_can_store_does_not_block_the_end(desk: Desk, running: Claim) -> None:
+    """NaN metrics are common; other people's code may write the other values."""
     allocator = AllocatorStats(limit=10**30, in_use=10**30, peak=10**30, evaluation_peak=-5)
     said = Outcome(
         reason=Reason.COMPLETED,
@@ -140,7 +140,7 @@ def test_an_outcome_that_no_database_keeps_does_not_hold_the_end_up(desk: Desk, 
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff\xfe", b"{}", b"[" * 100_000, b'{"reason": "made up"}'])
-def test_an_outcome_that_cannot_be_read_is_none(tmp_path: Path, text: bytes) -> None:
+def test_an_unreadable_outcome_is_ignored(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "outcome.json").write_bytes(text)
     assert conclusion.read_results(tmp_path, TrainerEnd(0)).outcome is None
     assert conclusion.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.BUG
@@ -152,14 +152,14 @@ def test_an_outcome_of_another_version_is_read(tmp_path: Path) -> None:
     assert conclusion.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.COMPLETED
 
 
-def test_pipes_in_place_of_files_hold_nobody_up(tmp_path: Path) -> None:
+def test_named_pipes_instead_of_files_do_not_block(tmp_path: Path) -> None:
     for name in ("outcome.json", "train.log", "events.jsonl", "attempt.json"):
         os.mkfifo(tmp_path / name)
     assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.BUG
     assert ingest._read_from(tmp_path / "events.jsonl", 0) == b""
 
 
-def test_a_log_of_any_length_is_read_as_a_whole(tmp_path: Path) -> None:
+def test_a_long_log_is_read_completely(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_bytes(b"\xff" * 2**20 + b"\nOOM when allocating tensor\n")
     assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
     (tmp_path / "train.log").write_bytes(b"OOM when allocating tensor\n" + b"x\n" * 2**20)
@@ -180,8 +180,8 @@ def test_a_stale_token_changes_nothing(desk: Desk, running: Claim) -> None:
     assert len(desk.leases()) == 1
 
 
-def test_whoever_comes_second_changes_nothing(desk: Desk, running: Claim) -> None:
-    """The reaper against the finisher, one after the other."""
+def test_the_second_conclusion_changes_nothing(desk: Desk, running: Claim) -> None:
+    """The reaper and the supervisor, one after the other."""
     assert desk.conclude(running, left(Diagnosis.COMPLETED)) is not None
     kept = desk.attempt(running)
     assert desk.conclude(running, left(Diagnosis.UNKNOWN_KILL)) is None
@@ -190,7 +190,7 @@ def test_whoever_comes_second_changes_nothing(desk: Desk, running: Claim) -> Non
     assert len(desk.events(running.job_id, "ended")) == 1
 
 
-def test_the_reaper_and_the_finisher_at_the_same_moment_conclude_once(desk: Desk) -> None:
+def test_simultaneous_conclusions_count_once(desk: Desk) -> None:
     desk.slots(4000)
     for _ in range(5):
         claim = desk.claimed()
@@ -226,13 +226,13 @@ def test_an_earlier_supervisor_cannot_end_the_next_attempt(desk: Desk, running: 
 
 
 @pytest.mark.parametrize("wish", [actions.cancel, actions.pause])
-def test_a_job_that_completes_as_it_is_told_to_stop_has_succeeded(desk: Desk, running: Claim, wish: Any) -> None:
+def test_a_job_that_completes_while_it_is_asked_to_stop_has_succeeded(desk: Desk, running: Claim, wish: Any) -> None:
     wish(desk.store, desk.owner, running.job_id)
     desk.end(running, Reason.COMPLETED)
     assert desk.job(running.job_id).state == State.SUCCEEDED
 
 
-def test_a_job_that_is_paused_and_runs_out_is_paused_with_its_smaller_plan(desk: Desk) -> None:
+def test_a_job_that_runs_out_while_pausing_is_paused_with_a_smaller_plan(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     actions.pause(desk.store, desk.owner, claim.job_id)
@@ -245,8 +245,8 @@ def test_a_job_that_is_paused_and_runs_out_is_paused_with_its_smaller_plan(desk:
     assert again(desk).plan.micro_batch == job.plan["micro_batch"]
 
 
-def test_pausing_a_trainer_that_must_be_killed_may_be_done_twice(desk: Desk, running: Claim) -> None:
-    """It was we who killed it: that is not the second of its unknown kills."""
+def test_a_trainer_that_must_be_killed_can_be_paused_twice(desk: Desk, running: Claim) -> None:
+    """We killed it, so this is not the second unknown kill."""
     for _ in range(3):
         actions.pause(desk.store, desk.owner, running.job_id)
         killed = conclusion.read_results(
@@ -259,7 +259,7 @@ def test_pausing_a_trainer_that_must_be_killed_may_be_done_twice(desk: Desk, run
         running = again(desk)
 
 
-def test_a_hang_is_tried_again_once(desk: Desk, running: Claim) -> None:
+def test_a_hang_is_retried_once(desk: Desk, running: Claim) -> None:
     for state in (State.QUEUED, State.FAILED):
         desk.conclude(
             running, conclusion.read_results(desk.folder(running), TrainerEnd(-9, "the trainer reported nothing"))
@@ -274,7 +274,7 @@ def test_a_hang_is_tried_again_once(desk: Desk, running: Claim) -> None:
 # How often
 
 
-def test_what_may_help_once_fails_the_second_time_with_its_reason(desk: Desk, running: Claim) -> None:
+def test_a_failure_that_is_retried_once_fails_the_second_time_with_its_reason(desk: Desk, running: Claim) -> None:
     desk.conclude(running, left(Diagnosis.UNKNOWN_KILL, "killed"))
     desk.conclude(again(desk), left(Diagnosis.UNKNOWN_KILL, "killed"))
     job = desk.job(running.job_id)
@@ -282,7 +282,7 @@ def test_what_may_help_once_fails_the_second_time_with_its_reason(desk: Desk, ru
     assert (job.state, job.attempts, job.reason) == (State.FAILED, 2, why)
 
 
-def test_a_kill_after_a_new_checkpoint_is_none_of_those_that_count(desk: Desk) -> None:
+def test_a_kill_after_a_new_checkpoint_does_not_count(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed(train={"steps": 1000, "batch_size": 8}, policy={"max_attempts": 2})
     for saved in (115, 417, 600):
@@ -294,7 +294,7 @@ def test_a_kill_after_a_new_checkpoint_is_none_of_those_that_count(desk: Desk) -
         claim = again(desk)
     desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))  # before it saved anything new
     claim = again(desk)
-    # A checkpoint of what was there already is no new one.
+    # A checkpoint of an earlier step is not a new one.
     Events(desk.folder(claim)).write("checkpoint", step=600)
     ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
     desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
@@ -302,7 +302,7 @@ def test_a_kill_after_a_new_checkpoint_is_none_of_those_that_count(desk: Desk) -
 
 
 @pytest.mark.parametrize("diagnosis", [Diagnosis.UNKNOWN_KILL, Diagnosis.HOST, Diagnosis.LEAK, Diagnosis.SPIKE])
-def test_no_more_attempts_than_the_policy_allows(desk: Desk, diagnosis: Diagnosis) -> None:
+def test_there_are_no_more_attempts_than_the_policy_allows(desk: Desk, diagnosis: Diagnosis) -> None:
     desk.slots(4000)
     claim = desk.claimed(policy={"max_attempts": 1})
     desk.conclude(claim, left(diagnosis))
@@ -311,7 +311,7 @@ def test_no_more_attempts_than_the_policy_allows(desk: Desk, diagnosis: Diagnosi
     assert "used all 1 attempts that the policy allows" in (job.reason or "")
 
 
-def test_attempts_that_run_out_are_counted_and_named(desk: Desk) -> None:
+def test_attempts_that_run_out_are_counted_in_the_reason(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False, "max_attempts": 2})
     desk.ran_out(claim, in_use=1000 * MB)
@@ -322,7 +322,7 @@ def test_attempts_that_run_out_are_counted_and_named(desk: Desk) -> None:
     assert "All 2 attempts that the policy allows are used" in (job.reason or "")
 
 
-def test_what_the_host_does_to_an_attempt_is_not_held_against_the_job(desk: Desk) -> None:
+def test_interruptions_by_the_host_do_not_count_as_attempts(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed(policy={"max_attempts": 2})
     for step in range(1, 8):
@@ -334,8 +334,8 @@ def test_what_the_host_does_to_an_attempt_is_not_held_against_the_job(desk: Desk
     assert desk.job(claim.job_id).state == State.QUEUED
 
 
-def test_an_attempt_that_never_gets_to_a_step_is_not_started_for_ever(desk: Desk, running: Claim) -> None:
-    """A supervisor that cannot start, a daemon that ends every trainer: there must be an end with a reason."""
+def test_a_job_whose_attempts_never_reach_a_step_fails_in_the_end(desk: Desk, running: Claim) -> None:
+    """If every attempt is interrupted before its first step, the job must fail with a reason in the end."""
     for _ in range(4):
         desk.conclude(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
         assert desk.job(running.job_id).state == State.QUEUED
@@ -346,7 +346,7 @@ def test_an_attempt_that_never_gets_to_a_step_is_not_started_for_ever(desk: Desk
     assert job.reason == "the worker was lost before training began (stopped 5 times in a row before the first step)"
 
 
-def test_the_same_plan_again_is_shown_without_the_last_ones_changes(desk: Desk) -> None:
+def test_a_repeated_plan_does_not_show_earlier_changes_again(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     desk.ran_out(claim, in_use=1000 * MB)
@@ -359,7 +359,7 @@ def test_the_same_plan_again_is_shown_without_the_last_ones_changes(desk: Desk) 
     assert desk.attempt(third).planned["summary"] == "the same plan again, from the start"
 
 
-def test_a_job_that_goes_on_is_as_far_as_its_checkpoint_and_says_so(desk: Desk) -> None:
+def test_a_resumed_job_is_at_the_step_of_its_checkpoint(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     train(desk, claim, 7)
@@ -399,20 +399,22 @@ def test_an_attempt_that_trained_is_a_measurement(desk: Desk, running: Claim) ->
     ("step", "runs", "is_brief"),
     [(9, 9, True), (10, 10, False), (509, 9, True), (5, 20, False), (9, None, True), (10, None, False)],
 )
-def test_one_of_few_steps_says_so(desk: Desk, running: Claim, step: int, runs: int | None, is_brief: bool) -> None:
-    """Of those of this attempt, wherever it went on from, and in micro-batches."""
+def test_a_measurement_of_few_steps_is_brief(
+    desk: Desk, running: Claim, step: int, runs: int | None, is_brief: bool
+) -> None:
+    """Counts the micro-batches of this attempt only, not those before the checkpoint."""
     train(desk, running, 1, peak=700 * MB)
     desk.end(running, Reason.STOPPED, step=step, runs=runs, allocator=AllocatorStats(peak=800 * MB))
     assert [row.brief for row in desk.measurements()] == [is_brief]
 
 
-def test_one_that_died_without_a_word_is_brief_by_the_steps_that_were_seen(desk: Desk, running: Claim) -> None:
+def test_without_an_outcome_the_ingested_steps_decide_whether_it_is_brief(desk: Desk, running: Claim) -> None:
     train(desk, running, 1, 2, peak=700 * MB)
     desk.conclude(running, desk.left(running, -9))
     assert [row.brief for row in desk.measurements()] == [True]
 
 
-def test_one_that_ran_out_is_a_lower_bound_above_what_there_was(desk: Desk) -> None:
+def test_an_attempt_that_ran_out_is_a_lower_bound_above_its_limit(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     desk.ran_out(claim, in_use=900 * MB, requested=300 * MB)
@@ -421,7 +423,7 @@ def test_one_that_ran_out_is_a_lower_bound_above_what_there_was(desk: Desk) -> N
     assert not row.brief, "a bound is one however early it was met"
 
 
-def test_one_that_died_of_it_without_a_word_needed_more_than_there_was(desk: Desk) -> None:
+def test_without_an_outcome_an_attempt_that_ran_out_needed_more_than_its_limit(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     desk.conclude(claim, desk.left(claim, -6, log="OOM when allocating tensor"))
@@ -429,7 +431,7 @@ def test_one_that_died_of_it_without_a_word_needed_more_than_there_was(desk: Des
     assert row.peak_bytes == 1000 * MB + 1
 
 
-def test_one_that_ran_out_evaluating_says_so_and_keeps_what_training_took(desk: Desk) -> None:
+def test_an_attempt_that_ran_out_evaluating_keeps_the_peak_of_training(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     train(desk, claim, 1, 2, peak=600 * MB)
@@ -441,7 +443,7 @@ def test_one_that_ran_out_evaluating_says_so_and_keeps_what_training_took(desk: 
     assert (row.peak_bytes, row.evaluation_peak_bytes, row.complete) == (600 * MB, 1100 * MB, False)
 
 
-def test_one_that_ran_out_training_after_an_evaluation_did_not_run_out_evaluating(desk: Desk) -> None:
+def test_an_attempt_that_ran_out_training_has_no_evaluation_peak(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
     train(desk, claim, 1, 2, peak=600 * MB)
@@ -451,15 +453,15 @@ def test_one_that_ran_out_training_after_an_evaluation_did_not_run_out_evaluatin
     assert (row.peak_bytes, row.evaluation_peak_bytes, row.complete) == (1000 * MB + 1, None, False)
 
 
-def test_one_that_never_trained_a_step_is_none(desk: Desk, running: Claim) -> None:
-    """Resumed at step 500 and stopped while it was traced: what it held by then is not what training takes."""
+def test_an_attempt_without_a_step_is_not_a_measurement(desk: Desk, running: Claim) -> None:
+    """It resumed at step 500 and was stopped while tracing, so its peak is not that of training."""
     Events(desk.folder(running)).write("phase", phase="training", step=500, resumed=True)
     ingest.ingest(desk.store, running.job_id, running.attempt, running.token, desk.folder(running))
     desk.end(running, Reason.STOPPED, step=500, allocator=AllocatorStats(in_use=MB, peak=50 * MB))
     assert desk.measurements() == []
 
 
-def test_what_is_left_is_what_the_trainer_wrote(desk: Desk, running: Claim) -> None:
+def test_results_are_read_from_the_trainers_files(desk: Desk, running: Claim) -> None:
     said = Outcome(reason=Reason.BAD_DATASET, message="record 7 is damaged", step=3)
     found = desk.left(running, EXIT_CODES[Reason.BAD_DATASET], said)
     assert (found.outcome, found.ending.message, found.killed) == (said, "record 7 is damaged", False)
@@ -467,7 +469,7 @@ def test_what_is_left_is_what_the_trainer_wrote(desk: Desk, running: Claim) -> N
     assert desk.job(running.job_id).reason == "record 7 is damaged"
 
 
-def test_another_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, running: Claim) -> None:
+def test_a_new_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, running: Claim) -> None:
     desk.ran_out(running, 3 * GB)
     job = desk.job(running.job_id)
     [told] = desk.events(running.job_id, "replanned")
@@ -475,4 +477,4 @@ def test_another_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, r
     assert told["changes"] == job.planned["changes"]
     assert all(change["reason"] for change in told["changes"])
     desk.conclude(again(desk), left(Diagnosis.INTERRUPTED))
-    assert len(desk.events(running.job_id, "replanned")) == 1  # the same plan again is no news
+    assert len(desk.events(running.job_id, "replanned")) == 1  # the same plan again is no event

@@ -1,4 +1,4 @@
-"""What a trainer reports becomes rows: each line once, and whatever stands in the file."""
+"""A trainer's reports become rows: each line once, whatever the file contains."""
 
 import dataclasses
 import json
@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from services.attempts import ingest
+from services.domain.contract import Reason
 from services.scheduling.claim import Claim
 from services.store import training_series as metric_rows
 from services.store.engine import StoreUnavailable
@@ -60,7 +61,7 @@ def test_steps_become_series_and_progress(desk: Desk, running: Claim, events: Ev
     assert kinds(desk, running) == ["phase", "checkpoint", "eval", "phase"]
 
 
-def test_reading_again_doubles_nothing(desk: Desk, running: Claim, events: Events) -> None:
+def test_reading_again_stores_nothing_twice(desk: Desk, running: Claim, events: Events) -> None:
     events.write("warning", message="one")
     events.step(1)
     assert take_in(desk, running) > 0
@@ -71,7 +72,7 @@ def test_reading_again_doubles_nothing(desk: Desk, running: Claim, events: Event
     assert list(metrics(desk)) == [1, 2]
 
 
-def test_a_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, events: Events) -> None:
+def test_an_incomplete_line_is_read_when_it_ends(desk: Desk, running: Claim, events: Events) -> None:
     line = events.line("warning", message="torn")
     for cut in (1, len(line) // 2, len(line) - 1):
         events.path.write_bytes(line[:cut])
@@ -81,8 +82,8 @@ def test_a_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, eve
     assert kinds(desk, running) == ["warning"]
 
 
-def test_two_readers_at_once_keep_each_line_once(desk: Desk, running: Claim, events: Events) -> None:
-    """The supervisor and the reaper: whoever comes second finds the position moved."""
+def test_two_readers_at_once_store_each_line_once(desk: Desk, running: Claim, events: Events) -> None:
+    """The supervisor and the reaper: the second one finds that the position has changed."""
     events.write("warning", message="one")
     first = ingest._read_from
 
@@ -104,11 +105,11 @@ def test_a_stale_token_writes_nothing(desk: Desk, running: Claim, events: Events
     assert desk.attempt(running).ingested == 0
 
 
-def test_nothing_reported_yet_is_nothing(desk: Desk, running: Claim) -> None:
+def test_a_missing_file_is_read_as_empty(desk: Desk, running: Claim) -> None:
     assert take_in(desk, running) == 0
 
 
-def test_a_file_that_cannot_be_read_is_nothing(desk: Desk, running: Claim, events: Events) -> None:
+def test_an_unreadable_file_is_read_as_empty(desk: Desk, running: Claim, events: Events) -> None:
     events.path.mkdir()
     assert take_in(desk, running) == 0
 
@@ -138,7 +139,7 @@ GARBAGE: list[bytes] = [
 ]
 
 
-def test_a_line_that_is_no_event_is_passed_over(desk: Desk, running: Claim, events: Events) -> None:
+def test_a_line_that_is_not_an_event_is_skipped(desk: Desk, running: Claim, events: Events) -> None:
     for step, line in enumerate(GARBAGE):
         events.step(step)
         events.append(line + b"\n")
@@ -147,14 +148,18 @@ def test_a_line_that_is_no_event_is_passed_over(desk: Desk, running: Claim, even
     assert desk.attempt(running).ingested == events.path.stat().st_size
     assert list(metrics(desk)) == list(range(len(GARBAGE)))
     [warning] = desk.events(running.job_id, "warning")
-    assert f"ignored {len(GARBAGE) - 1} lines of events.jsonl" in warning["message"]  # an empty one is none
+    assert (
+        f"ignored {len(GARBAGE) - 1} lines of events.jsonl" in warning["message"]
+    )  # an empty line is skipped silently
 
 
 ODD: list[Any] = [math.nan, math.inf, -math.inf, 10**30, 10**400, -1, True, None, "7", [1], {"a": 1}, 2**63, 1e308]
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_a_value_of_an_odd_kind_stops_nothing(desk: Desk, running: Claim, events: Events, value: Any) -> None:
+def test_a_value_of_the_wrong_type_does_not_stop_the_reading(
+    desk: Desk, running: Claim, events: Events, value: Any
+) -> None:
     odd = {"losses": {"odd": value}, "device": {"peak": value}, "step_s": value, "learning_rate": value}
     events.write("step", step=1, **odd)
     events.write("step", step=value, losses={"odd step": 1.0}, device=value, host=value)
@@ -167,7 +172,7 @@ def test_a_value_of_an_odd_kind_stops_nothing(desk: Desk, running: Claim, events
     assert metrics(desk) == {2: 1.0}
     kept = [event.data for event in desk.rows(Event) if event.kind in ("eval", "warning")]
     assert len([data for data in kept if "ignored" not in str(data.get("message"))]) == 2
-    json.dumps(kept, allow_nan=False)  # as the API will
+    json.dumps(kept, allow_nan=False)  # as the API does
     attempt = desk.attempt(running)
     assert attempt.step == 2
     assert attempt.step_s is not None
@@ -175,7 +180,7 @@ def test_a_value_of_an_odd_kind_stops_nothing(desk: Desk, running: Claim, events
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", "é" * 200, "", "\u2028"], ids=ascii)
-def test_a_text_that_a_database_does_not_keep_stops_nothing(
+def test_a_text_that_a_database_refuses_does_not_stop_the_reading(
     desk: Desk, running: Claim, events: Events, text: str
 ) -> None:
     events.write("step", step=1, losses={text: 1.0})
@@ -186,7 +191,7 @@ def test_a_text_that_a_database_does_not_keep_stops_nothing(
     assert kinds(desk, running) == ["phase", "warning"]
 
 
-def test_an_event_is_kept_to_a_certain_depth(desk: Desk, running: Claim, events: Events) -> None:
+def test_an_event_is_stored_to_a_limited_depth(desk: Desk, running: Claim, events: Events) -> None:
     nested: Any = "core"
     for _ in range(500):
         nested = [nested]
@@ -197,7 +202,7 @@ def test_an_event_is_kept_to_a_certain_depth(desk: Desk, running: Claim, events:
     assert "core" not in json.dumps(warning)
 
 
-def test_a_line_without_end_is_passed_over(
+def test_an_endless_line_is_skipped(
     desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "_BATCH_BYTES", 1000)
@@ -211,7 +216,7 @@ def test_a_line_without_end_is_passed_over(
 
 
 @pytest.mark.parametrize("step", [2**53, 2**63 - 1, 2**63, 10**400, -1])
-def test_a_step_that_no_training_comes_to_costs_its_own_line_and_is_noted(
+def test_an_impossible_step_loses_its_own_line_with_a_warning(
     desk: Desk, running: Claim, events: Events, step: int
 ) -> None:
     events.step(1)
@@ -225,8 +230,8 @@ def test_a_step_that_no_training_comes_to_costs_its_own_line_and_is_noted(
     assert warning["message"].startswith("ignored 2 lines of events.jsonl: not an event (ValueError: step:")
 
 
-def test_a_batch_with_very_many_metrics_is_kept(desk: Desk, running: Claim, events: Events) -> None:
-    """More of them than either database takes parameters in one statement."""
+def test_a_batch_with_very_many_metrics_is_stored(desk: Desk, running: Claim, events: Events) -> None:
+    """More metrics than the parameters that either database allows in one statement."""
     names = [f"m{number}" for number in range(40_000)]
     events.write("eval", step=1, metrics=dict.fromkeys(names, 0.5))
     events.write("eval", step=1, metrics=dict.fromkeys([f"n{number}" for number in range(30_000)], 0.5))
@@ -238,10 +243,10 @@ def test_a_batch_with_very_many_metrics_is_kept(desk: Desk, running: Claim, even
     assert metrics(desk) == {2: 1.0}
 
 
-def test_a_line_that_the_database_refuses_costs_only_itself(
+def test_a_line_that_the_database_refuses_loses_only_itself(
     desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it is that nobody has foreseen: here, a value that the real statement cannot be given."""
+    """Any unforeseen value; here one that the real statement refuses."""
     record = metric_rows.record
 
     def spoil(session: Any, job_id: int, attempt: int, values: list[Value]) -> None:
@@ -260,7 +265,7 @@ def test_a_line_that_the_database_refuses_costs_only_itself(
     assert take_in(desk, running) == 0
 
 
-def test_a_database_that_is_away_costs_no_line(
+def test_an_unreachable_database_loses_no_line(
     desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: Any) -> None:
@@ -275,7 +280,7 @@ def test_a_database_that_is_away_costs_no_line(
     assert metrics(desk) == {1: 1.0}
 
 
-def test_a_large_file_is_taken_in_in_batches(
+def test_a_large_file_is_ingested_in_batches(
     desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "_BATCH_BYTES", 5000)
@@ -289,10 +294,8 @@ def test_a_large_file_is_taken_in_in_batches(
     assert sorted(metrics(desk)) == list(range(1, 301))
 
 
-def test_a_resumed_attempt_goes_on_behind_the_last_ones_step(desk: Desk, running: Claim, events: Events) -> None:
-    """Steps that were lost are trained again: the newer attempt's series lies over the older one's."""
-    from services.domain.contract import Reason
-
+def test_a_resumed_attempt_continues_after_the_saved_step(desk: Desk, running: Claim, events: Events) -> None:
+    """Lost steps are trained again, so the series of both attempts overlap."""
     for step in (1, 2, 3):
         events.step(step, loss=3.0)
     take_in(desk, running)
@@ -313,7 +316,7 @@ def test_a_resumed_attempt_goes_on_behind_the_last_ones_step(desk: Desk, running
     ]
 
 
-def test_any_bytes_at_all_are_read_to_their_end(desk: Desk, running: Claim, events: Events) -> None:
+def test_any_bytes_are_read_to_their_end(desk: Desk, running: Claim, events: Events) -> None:
     chance = random.Random(7)
     good = events.line("step", step=5, losses={"a": 1.5}, device={"peak": GB})
     for _ in range(40):
@@ -327,10 +330,10 @@ def test_any_bytes_at_all_are_read_to_their_end(desk: Desk, running: Claim, even
     assert desk.attempt(running).ingested == events.path.stat().st_size
 
 
-def test_an_evaluation_of_a_large_label_map_arrives_without_the_figures_of_single_categories(
+def test_an_evaluation_of_many_classes_is_stored_without_the_values_of_single_classes(
     desk: Desk, running: Claim, events: Events
 ) -> None:
-    """As trainers wrote it before they kept those in a file: one line of more than 1 MiB."""
+    """One line of more than 1 MiB, as trainers wrote it before they put class values in a file."""
     figure = "DetectionBoxes_Precision/mAP (medium) {} ByCategory/a class of the label map {}"
     figures = {figure.format(number, category): 0.5 for category in range(1203) for number in range(12)}
     events.write("eval", step=2, metrics={"DetectionBoxes_Precision/mAP": 0.25} | figures)
@@ -347,7 +350,7 @@ def test_an_evaluation_of_a_large_label_map_arrives_without_the_figures_of_singl
     assert kept.data["metrics"] == {"DetectionBoxes_Precision/mAP": 0.25}
 
 
-def test_two_long_names_that_begin_alike_are_two_series(desk: Desk, running: Claim, events: Events) -> None:
+def test_two_long_names_with_equal_starts_are_two_series(desk: Desk, running: Claim, events: Events) -> None:
     names = [f"DetectionBoxes_PerformanceByCategory/mAP/{'Säugetier ' * 20}{which}" for which in ("A", "B")]
     just = "m" * 96
     for step in (2, 4):
@@ -361,7 +364,7 @@ def test_two_long_names_that_begin_alike_are_two_series(desk: Desk, running: Cla
     assert all(name == just or name.startswith(names[0][:80]) for name in series)
 
 
-def test_a_long_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim, events: Events) -> None:
+def test_an_incomplete_long_line_is_read_when_it_ends(desk: Desk, running: Claim, events: Events) -> None:
     line = events.line("warning", message="m" * (2 * 2**20))
     events.path.write_bytes(line[:-1])
     assert take_in(desk, running) == 0
@@ -369,7 +372,7 @@ def test_a_long_line_in_the_writing_waits_for_its_end(desk: Desk, running: Claim
     assert take_in(desk, running) == len(line)
 
 
-def test_a_line_beyond_all_measure_is_passed_over_in_pieces(
+def test_a_line_over_the_limit_is_skipped_in_chunks(
     desk: Desk, running: Claim, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "_LONGEST_LINE", 2 * 2**20)

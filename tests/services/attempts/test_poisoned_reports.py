@@ -1,4 +1,4 @@
-"""Whatever a trainer writes, its attempt ends, its good lines are kept, and everything about it can be shown."""
+"""Whatever a trainer writes, its attempt ends, its valid lines are stored, and the API can show everything."""
 
 import json
 import math
@@ -83,7 +83,7 @@ def finish(desk: Desk, claim: Claim, status: int | None) -> None:
 
 
 def check_shown(desk: Desk, job_id: int) -> None:
-    """As the API will."""
+    """Show everything as the API does."""
     shown = [
         queries.show_job(desk.store, desk.settings, desk.owner, job_id),
         queries.list_attempts(desk.store, desk.owner, job_id),
@@ -94,7 +94,7 @@ def check_shown(desk: Desk, job_id: int) -> None:
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(said=st.lists(lines, max_size=4), left=outcomes | values, status=statuses)
-def test_whatever_a_trainer_writes_its_attempt_ends_and_its_good_lines_are_kept(
+def test_any_report_of_a_trainer_ends_its_attempt_and_keeps_the_valid_lines(
     desk: Desk, said: list[dict[str, Any]], left: Any, status: int | None
 ) -> None:
     empty(desk.store)
@@ -120,13 +120,13 @@ def test_whatever_a_trainer_writes_its_attempt_ends_and_its_good_lines_are_kept(
     assert found[2] == 0.25
     assert attempt.saved_step is not None
     check_shown(desk, claim.job_id)
-    # What it said of its memory does not keep others from starting.
+    # Its reported memory does not keep other jobs from starting.
     if job.state not in FINAL:
         actions.cancel(desk.store, desk.owner, claim.job_id)
     assert desk.claimed()
 
 
-def test_an_end_that_cannot_be_taken_in_whole_is_taken_in_by_its_exit_status(
+def test_results_that_cannot_be_read_are_concluded_by_the_exit_status(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.slots(4000)

@@ -1,4 +1,4 @@
-"""When an attempt is probed, and what comes of it, on both databases."""
+"""When an attempt is probed, and how the probe's result is applied, on both databases."""
 
 import dataclasses
 from typing import Any
@@ -32,54 +32,54 @@ def choices(plan: Plan = PLAN, **how: Any) -> tuple[int, ...] | None:
 # When, and how far
 
 
-def test_a_first_attempt_may_come_up_to_what_was_asked_for() -> None:
+def test_a_first_attempts_probe_goes_up_to_the_request() -> None:
     assert choices() == (8, 4, 2, 1)
 
 
-def test_a_later_attempt_may_only_go_down() -> None:
+def test_a_later_attempts_probe_only_goes_down() -> None:
     assert choices(is_first=False) == (2, 1)
     assert choices(dataclasses.replace(PLAN, micro_batch=1), is_first=False) is None
 
 
-def test_of_another_batch_the_plan_is_the_largest() -> None:
+def test_with_another_batch_size_the_plan_is_the_largest_to_probe() -> None:
     assert choices(ASKED.with_batch(4, 4)) == (4, 2, 1)
 
 
-def test_the_owner_who_forbids_the_lever_or_planning_gets_none() -> None:
+def test_without_the_lever_or_planning_there_is_no_probe() -> None:
     assert choices(policy=Policy(levers=(Lever.IMAGE_SIZE, Lever.BATCH_SIZE))) is None
     assert choices(policy=Policy(plan_ahead=False)) is None
     assert choices(policy=Policy(plan_ahead=False), is_first=False) == (2, 1)
 
 
-def test_what_was_measured_as_it_is_needs_none() -> None:
+def test_a_measured_plan_needs_no_probe() -> None:
     assert choices(points=[Point.of(PLAN, 480 * MB, evaluation_bytes=200 * MB)]) is None
     assert choices(points=[Point.of(PLAN, 480 * MB, complete=False)]) is not None
     assert choices(points=[dataclasses.replace(Point.of(PLAN, 480 * MB), brief=True)]) is not None
     assert choices(points=[Point.of(dataclasses.replace(PLAN, image_size=(512, 512)), 900 * MB)]) is not None
 
 
-def test_what_was_measured_in_several_shapes_needs_none() -> None:
+def test_a_model_measured_in_several_shapes_needs_no_probe() -> None:
     points = [Point.of(dataclasses.replace(PLAN, micro_batch=size), (100 + 180 * size) * MB) for size in (1, 4)]
     assert choices(points=points) is None
 
 
-def test_a_batch_of_one_has_nothing_to_choose() -> None:
+def test_a_batch_of_one_needs_no_probe() -> None:
     assert choices(ASKED.with_batch(1, 1)) is None
 
 
-def test_it_carries_what_the_law_expects() -> None:
+def test_a_probe_carries_the_laws_prediction() -> None:
     found, need = probe(), prior.need(PLAN)
     assert found.limit_bytes == LIMIT
     assert found.fixed_bytes + found.sums_bytes + 2 * found.image_bytes == pytest.approx(sum(need.training))
 
 
-def test_what_is_known_of_other_shapes_scales_what_is_expected() -> None:
+def test_measurements_of_other_shapes_scale_the_prediction() -> None:
     other = dataclasses.replace(PLAN, micro_batch=4)
     twice = round(2 * MemoryLaw().predict(other).bytes)
     assert probe(points=[Point.of(other, twice)]).image_bytes == pytest.approx(2 * probe().image_bytes, rel=0.05)
 
 
-def test_what_is_only_extrapolated_from_other_models_is_said_to_be_a_guess() -> None:
+def test_a_prediction_from_other_models_is_called_a_guess() -> None:
     unmeasured = dataclasses.replace(PLAN, model="efficientdet_d6")
     assert not probe().is_guess
     assert probe(unmeasured).is_guess
@@ -111,7 +111,7 @@ def test_a_first_job_is_probed_within_its_device(running: Claim) -> None:
     assert max(running.probe.micro_batches) == running.plan.batch_size
 
 
-def test_what_it_chose_becomes_the_plan_and_is_told(desk: Desk, running: Claim) -> None:
+def test_the_probes_choice_becomes_the_plan_and_is_reported(desk: Desk, running: Claim) -> None:
     planned = running.plan.micro_batch
     other = 4 if planned != 4 else 2
     tell(desk, running, chosen=other, points=points(mb1=300 * MB, mb4=860 * MB, mb2=480 * MB))
@@ -125,7 +125,7 @@ def test_what_it_chose_becomes_the_plan_and_is_told(desk: Desk, running: Claim) 
     assert f"Micro-batch {planned} → {other}: the probe measured" in attempt.planned["summary"]
 
 
-def test_what_it_measured_is_the_laws(desk: Desk, running: Claim) -> None:
+def test_the_probes_measurements_are_stored_for_the_law(desk: Desk, running: Claim) -> None:
     tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb8=None, mb4=860 * MB))
     rows = {row.micro_batch: (row.peak_bytes, row.accumulation, row.complete) for row in desk.measurements()}
     assert rows == {2: (480 * MB, 4, True), 4: (860 * MB, 2, True), 8: (LIMIT + 1, 1, False)}
@@ -134,8 +134,8 @@ def test_what_it_measured_is_the_laws(desk: Desk, running: Claim) -> None:
     assert prediction["bytes"] == pytest.approx(860 * MB, rel=0.02)
 
 
-def test_what_it_measured_in_few_runs_is_the_figure_but_not_the_most(desk: Desk, running: Claim) -> None:
-    """EfficientDet-D0, 256²: after three steps, and after six, where it stayed."""
+def test_a_probes_measurement_of_few_runs_is_brief(desk: Desk, running: Claim) -> None:
+    """Peaks of EfficientDet-D0 at 256²: `short` after three steps, `long` after six, where it stayed."""
     short, long = 475 * MB, 539 * MB
     tell(desk, running, chosen=2, points=[{"micro_batch": 2, "peak": short, "runs": 3}])
     assert [row.brief for row in desk.measurements()] == [True]
@@ -144,7 +144,7 @@ def test_what_it_measured_in_few_runs_is_the_figure_but_not_the_most(desk: Desk,
     assert prediction["high_bytes"] > long
 
 
-def test_what_it_measured_in_enough_runs_is_known(desk: Desk, running: Claim) -> None:
+def test_a_probes_measurement_of_enough_runs_is_not_brief(desk: Desk, running: Claim) -> None:
     tried = [{"micro_batch": 8, "peak": None, "runs": 1}, {"micro_batch": 2, "peak": 530 * MB, "runs": 10}]
     tell(desk, running, chosen=2, points=tried)
     assert [row.brief for row in desk.measurements()] == [False, False]
@@ -152,7 +152,7 @@ def test_what_it_measured_in_enough_runs_is_known(desk: Desk, running: Claim) ->
     assert prediction["high_bytes"] < 1.1 * 530 * MB
 
 
-def test_the_attempts_own_measurement_is_of_what_it_trained_with(desk: Desk, running: Claim) -> None:
+def test_the_attempts_own_measurement_is_of_the_probed_plan(desk: Desk, running: Claim) -> None:
     tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     Events(desk.folder(running)).step(1, peak=850 * MB)
     ingest.ingest(desk.store, running.job_id, running.attempt, running.token, desk.folder(running))
@@ -160,7 +160,7 @@ def test_the_attempts_own_measurement_is_of_what_it_trained_with(desk: Desk, run
     assert [(row.micro_batch, row.peak_bytes) for row in desk.measurements()][-1] == (4, 850 * MB)
 
 
-def test_the_next_job_is_planned_from_it_and_not_probed(desk: Desk, running: Claim) -> None:
+def test_the_next_job_is_planned_from_the_probe_and_not_probed_again(desk: Desk, running: Claim) -> None:
     tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     desk.end(running, Reason.COMPLETED)
     after = desk.claimed()
@@ -168,7 +168,7 @@ def test_the_next_job_is_planned_from_it_and_not_probed(desk: Desk, running: Cla
     assert after.probe is None
 
 
-def test_a_later_attempt_goes_on_with_what_was_chosen(desk: Desk, running: Claim) -> None:
+def test_a_later_attempt_keeps_the_probes_choice(desk: Desk, running: Claim) -> None:
     tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     desk.end(running, Reason.HOST_MEMORY)
     desk.set("jobs", not_before=None)
@@ -188,7 +188,7 @@ def test_a_later_attempt_goes_on_with_what_was_chosen(desk: Desk, running: Claim
         {"chosen": 4, "points": {"4": 5}},
     ],
 )
-def test_what_cannot_be_true_changes_nothing(desk: Desk, running: Claim, said: dict[str, Any]) -> None:
+def test_an_impossible_probe_changes_nothing(desk: Desk, running: Claim, said: dict[str, Any]) -> None:
     tell(desk, running, **said)
     assert desk.attempt(running).plan == running.plan.to_dict()
     assert desk.measurements() == []

@@ -1,4 +1,4 @@
-"""A team's own files become a dataset: whole, checked, and only then."""
+"""Adding a team's own files as a dataset: checked first, and completely or not at all."""
 
 import dataclasses
 import json
@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def added(root: Path, sample: Dataset, name: str = "cones", **changes: Any) -> Added:
-    """The sample's files under another name, with these arguments changed."""
+    """Add the sample's files under another name, with these arguments changed."""
     arguments: dict[str, Any] = {
         "train": sample.train_files,
         "validation": sample.validation_files,
@@ -52,7 +52,7 @@ def added(root: Path, sample: Dataset, name: str = "cones", **changes: Any) -> A
 
 
 def rewritten(source: Iterable[Path], path: Path, change: Callable[[int, Example], None]) -> Path:
-    """The source's examples in one file, each changed in place."""
+    """Write the source's examples to one file, each changed by `change`."""
     found = [examples.decode(record.payload) for file in source for record in records.read(file)]
     for number, example in enumerate(found):
         change(number, example)
@@ -83,7 +83,7 @@ def only(chosen: int, change: Callable[[int, Example], None]) -> Callable[[int, 
 
 
 @pytest.mark.parametrize("keep", Keep)
-def test_the_samples_files_give_the_sample_under_another_name(root: Path, sample: Dataset, keep: Keep) -> None:
+def test_adding_the_samples_files_gives_an_equal_dataset(root: Path, sample: Dataset, keep: Keep) -> None:
     found = added(root, sample, keep=keep).dataset
     assert found == library.find(root, "cones")
     places: dict[str, Any] = {"folder": root / "cones", "label_map": root / "cones" / "label_map.pbtxt"}
@@ -103,7 +103,7 @@ def test_the_manifest_counts_as_the_generator_did(root: Path, sample: Dataset) -
         assert ours[part] == theirs[part]
 
 
-def test_files_are_linked_where_that_is_possible(root: Path, sample: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_linked_if_possible(root: Path, sample: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     linked = added(root, sample)
     assert linked.linked == 6
     assert linked.dataset.train_files[0].samefile(sample.train_files[0])
@@ -123,14 +123,14 @@ def test_a_copy_is_its_own_file(root: Path, sample: Dataset) -> None:
     assert not added(root, sample, keep=Keep.COPY).dataset.train_files[0].samefile(sample.train_files[0])
 
 
-def test_a_symbolic_link_is_followed_once_and_never_kept(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_resolved_and_not_copied(root: Path, sample: Dataset, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(sample.train_files[0])
     found = added(root, sample, train=[tmp_path / "link"]).dataset.train_files[0]
     assert not found.is_symlink()
     assert found.samefile(sample.train_files[0])
 
 
-def test_a_share_of_the_training_images_is_put_aside(root: Path, sample: Dataset) -> None:
+def test_a_share_of_the_training_images_is_held_back(root: Path, sample: Dataset) -> None:
     found = added(root, sample, validation=(), validation_share=0.25).dataset
     assert (found.records, found.validation_records) == (6, 2)
     parts = [
@@ -141,7 +141,7 @@ def test_a_share_of_the_training_images_is_put_aside(root: Path, sample: Dataset
     assert sorted(parts[0] + parts[1]) == sorted(whole)
 
 
-def test_one_empty_shard_among_others_is_nothing_wrong(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_one_empty_shard_among_others_is_allowed(root: Path, sample: Dataset, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert added(root, sample, train=[*sample.train_files, tmp_path / "empty"]).dataset.records == 8
 
@@ -152,7 +152,7 @@ def test_classes_are_counted_by_the_highest_id(root: Path, sample: Dataset, tmp_
     assert added(root, sample, labels=labels).dataset.num_classes == 9
 
 
-def test_a_dataset_without_masks_says_so(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_a_dataset_without_masks_is_marked(root: Path, sample: Dataset, tmp_path: Path) -> None:
     bare = [
         rewritten(files, tmp_path / name, without("mask"))
         for name, files in (("a", sample.train_files), ("b", sample.validation_files))
@@ -176,13 +176,15 @@ def test_images_without_objects_are_counted(root: Path, sample: Dataset, tmp_pat
     assert f"train: an image has no objects (1 times; first: {train}: record 3)" in found.warnings
 
 
-def test_training_images_among_the_validation_images_are_told(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_training_images_among_the_validation_images_give_a_warning(
+    root: Path, sample: Dataset, tmp_path: Path
+) -> None:
     leaked = rewritten(sample.train_files[:1], tmp_path / "leaked", lambda number, example: None)
     found = added(root, sample, validation=[*sample.validation_files, leaked])
     assert any(warning.startswith("an image is in train and in validation (2 times") for warning in found.warnings)
 
 
-def test_classes_without_objects_are_told(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_classes_without_objects_give_a_warning(root: Path, sample: Dataset, tmp_path: Path) -> None:
     labels = tmp_path / "map"
     labels.write_text(sample.label_map.read_text() + "item { id: 4 name: 'hexagon' }")
     assert "train: 1 of 4 classes have no object: hexagon" in added(root, sample, labels=labels).warnings
@@ -211,28 +213,26 @@ def test_classes_without_objects_are_told(root: Path, sample: Dataset, tmp_path:
         ({"labels": Path("nowhere")}, "^nowhere: cannot be read"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(
-    changes: dict[str, Any], told: str, root: Path, sample: Dataset
-) -> None:
+def test_an_invalid_request_is_refused(changes: dict[str, Any], told: str, root: Path, sample: Dataset) -> None:
     with pytest.raises(DatasetError, match=told):
         added(root, sample, **changes)
     assert not root.exists() or list(root.iterdir()) == []
 
 
-def test_a_file_may_be_named_once(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_a_file_named_twice_is_refused(root: Path, sample: Dataset, tmp_path: Path) -> None:
     os.link(sample.train_files[0], tmp_path / "again")
     with pytest.raises(DatasetError, match=r"again: is given twice, also as .*train-00000"):
         added(root, sample, validation=[tmp_path / "again"])
 
 
-def test_a_name_that_is_taken_stays_as_it_is(root: Path, sample: Dataset) -> None:
+def test_a_taken_name_is_refused_and_its_dataset_unchanged(root: Path, sample: Dataset) -> None:
     before = added(root, sample).dataset
     with pytest.raises(DatasetError, match="a dataset called 'cones' already exists"):
         added(root, sample, train=sample.train_files[:1])
     assert library.find(root, "cones") == before
 
 
-def test_the_first_to_arrive_keeps_the_name(root: Path, sample: Dataset) -> None:
+def test_of_two_simultaneous_additions_the_first_keeps_the_name(root: Path, sample: Dataset) -> None:
     def somebody_else(done: int, total: int) -> None:
         if not (root / "cones").exists():
             added(root, sample, train=sample.train_files[:1])
@@ -243,7 +243,7 @@ def test_the_first_to_arrive_keeps_the_name(root: Path, sample: Dataset) -> None
     assert [path.name for path in root.iterdir()] == ["cones"]
 
 
-def test_all_that_is_wrong_is_listed_with_file_record_and_field(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_every_problem_is_listed_with_file_record_and_field(root: Path, sample: Dataset, tmp_path: Path) -> None:
     def change(number: int, example: Example) -> None:
         if number == 2:
             example["image/object/class/text"][0] = b"cirle"
@@ -266,7 +266,7 @@ def test_all_that_is_wrong_is_listed_with_file_record_and_field(root: Path, samp
     assert list(root.iterdir()) == []
 
 
-def test_a_mistake_in_every_record_is_told_a_few_times(
+def test_a_mistake_in_every_record_is_reported_a_few_times(
     root: Path, sample: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey, "MOST_PROBLEMS", 3)
@@ -278,13 +278,13 @@ def test_a_mistake_in_every_record_is_told_a_few_times(
     assert lines[3:] == ["and perhaps more: reading stopped after 3 problems"]
 
 
-def test_records_of_something_else_are_told(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_records_of_another_kind_are_refused(root: Path, sample: Dataset, tmp_path: Path) -> None:
     tfrecord.write(tmp_path / "text", [b"once upon a time"])
     with pytest.raises(DatasetError, match=r"text: record 0: not a tf\.train\.Example"):
         added(root, sample, train=[tmp_path / "text"])
 
 
-def test_validation_images_of_one_id_are_images_all_the_same(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_validation_images_with_equal_ids_all_count(root: Path, sample: Dataset, tmp_path: Path) -> None:
     def change(number: int, example: Example) -> None:
         example["image/source_id"] = [b"0"]
 
@@ -292,13 +292,13 @@ def test_validation_images_of_one_id_are_images_all_the_same(root: Path, sample:
     assert added(root, sample, validation=[same]).dataset.validation_records == sample.validation_records
 
 
-def test_images_that_show_nothing_are_no_dataset(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_images_without_any_object_are_refused(root: Path, sample: Dataset, tmp_path: Path) -> None:
     bare = rewritten(sample.validation_files, tmp_path / "bare", without(*OBJECT_FIELDS))
     with pytest.raises(DatasetError, match=r"^validation: no image has an object"):
         added(root, sample, validation=[bare])
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_told(root: Path, sample: Dataset, tmp_path: Path) -> None:
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(root: Path, sample: Dataset, tmp_path: Path) -> None:
     path = tmp_path / "train"
     path.write_bytes(sample.train_files[0].read_bytes())
 
@@ -324,7 +324,7 @@ def test_an_interruption_leaves_nothing(root: Path, sample: Dataset, keep: Keep)
     assert list(root.iterdir()) == []
 
 
-def test_a_dataset_in_the_making_cannot_be_found(root: Path, sample: Dataset) -> None:
+def test_an_incomplete_dataset_cannot_be_found(root: Path, sample: Dataset) -> None:
     seen: list[list[str]] = []
     added(root, sample, progress=lambda done, total: seen.append(library.names(root)))
     assert seen == [[]] * 12
@@ -349,7 +349,9 @@ def run(sample: Dataset, home: Path, *more: str, name: str = "cones") -> int:
     return command.main([name, "--home", str(home), "--train", *train, "--label-map", str(sample.label_map), *more])
 
 
-def test_the_command_adds_and_says_what(sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_adds_and_prints_a_summary(
+    sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     validation = [str(file) for file in sample.validation_files]
     assert run(sample, tmp_path, "--copy", "--validation", *validation) == 0
     said = capsys.readouterr()
@@ -368,14 +370,16 @@ def test_the_command_adds_to_the_home_of_the_settings(
     assert library.names(tmp_path / "home" / "datasets") == ["cones"]
 
 
-def test_the_command_refuses_line_by_line(sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_each_problem_on_a_line(
+    sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(sample, tmp_path) == 1
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("add: validation: name validation files, or hold back a share")
     assert told[1:] == ["add: cones was not added"]
 
 
-def test_long_work_shows_progress(
+def test_a_long_import_shows_progress(
     sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "_PROGRESS_S", 0.0)

@@ -1,4 +1,4 @@
-"""One example, as the Object Detection API would read it: what it could not learn from is named with its field."""
+"""Checks of one example: a problem for the Object Detection API is named with its field."""
 
 import io
 from pathlib import Path
@@ -20,7 +20,7 @@ def picture(kind: str = "JPEG", size: tuple[int, int] = (40, 30), mode: str = "R
 
 
 def example(**changes: Any) -> dict[str, Any]:
-    """A cat and a dog. Changes name the last part of a feature; None takes it away."""
+    """An example with a cat and a dog. `changes` name the last part of a feature; None removes it."""
     mask = picture("PNG", mode="L")
     features: dict[str, Any] = {
         "image/encoded": [picture()],
@@ -63,12 +63,12 @@ def test_a_good_example_is_read() -> None:
         {"source_id": None, "format": None, "is_crowd": None},
         {"encoded": [picture("PNG")], "format": [b"png"]},
         {"encoded": [picture("JPEG", mode="L")]},
-        {"encoded": [picture() + bytes(100)]},  # cameras append things
+        {"encoded": [picture() + bytes(100)]},  # some cameras append data
         {"ymin": [0.0, -0.005], "xmax": [1.005, 1.0]},
         {"weight": [1.0, 0.5]},
     ],
 )
-def test_what_the_api_can_do_without_is_not_asked_for(changes: dict[str, Any]) -> None:
+def test_optional_fields_may_be_missing(changes: dict[str, Any]) -> None:
     found = examined(**changes)
     assert found.problems == []
     assert found.classes == [1, 3]
@@ -82,7 +82,7 @@ def test_an_image_may_have_no_objects() -> None:
         assert (found.problems, found.objects, found.has_masks) == ([], 0, False)
 
 
-def test_masks_are_not_needed() -> None:
+def test_masks_may_be_missing() -> None:
     found = examined(mask=None)
     assert (found.problems, found.has_masks) == ([], False)
 
@@ -124,7 +124,7 @@ def test_masks_are_not_needed() -> None:
         ({"area": [1]}, "image/object/area: holds whole numbers (int64); write floats"),
     ],
 )
-def test_what_cannot_be_learned_from_is_named_with_its_field(changes: dict[str, Any], told: str) -> None:
+def test_a_problem_is_named_with_its_field(changes: dict[str, Any], told: str) -> None:
     problems = examined(**changes).problems
     assert any(problem.startswith(told) for problem in problems), problems
 
@@ -134,7 +134,7 @@ def test_an_image_too_large_to_decode_is_refused(monkeypatch: pytest.MonkeyPatch
     assert examined().problems == ["image/encoded: 40x30 pixels; scale it down, 1,000 are the most"]
 
 
-def test_several_mistakes_are_told_together() -> None:
+def test_several_mistakes_are_reported_together() -> None:
     problems = examined(height=[1], xmin=[0.9, 0.5], text=[b"cow", b"Dog"]).problems
     assert [problem.partition(":")[0] for problem in problems] == [
         "image/height",
@@ -143,7 +143,7 @@ def test_several_mistakes_are_told_together() -> None:
     ]
 
 
-def test_what_may_be_meant_is_remarked_only() -> None:
+def test_a_possible_mistake_is_only_a_remark() -> None:
     assert examined(ymax=[1.009, 1.0]).remarks == [annotations.OUTSIDE]
     disagreeing = examined(label=[3, 1])
     assert (disagreeing.remarks, disagreeing.classes) == ([annotations.DISAGREES], [1, 3])

@@ -5,7 +5,7 @@ from services.datasets import examples
 from services.domain.tfrecord import DatasetError
 
 
-def test_what_is_encoded_is_decoded() -> None:
+def test_decoding_gives_back_the_encoded_features() -> None:
     payload = examples.encode(
         byte_lists={"name": [b"a", b"\xff\x00"], "nothing": []}, floats={"x": [0.5, -1.0]}, ints={"n": [1, -(2**62)]}
     )
@@ -29,12 +29,12 @@ def test_the_order_of_features_does_not_change_the_bytes() -> None:
     assert forwards == backwards
 
 
-def test_an_empty_list_keeps_its_kind() -> None:
+def test_an_empty_list_keeps_its_type() -> None:
     kinds = [examples.encode(byte_lists={"x": []}), examples.encode(floats={"x": []}), examples.encode(ints={"x": []})]
     assert len(set(kinds)) == 3
 
 
-def test_bytes_that_are_no_example_are_refused() -> None:
+def test_bytes_that_are_not_an_example_are_refused() -> None:
     with pytest.raises(DatasetError) as caught:
         examples.decode(b"\xff\xff\xff")
     assert caught.value.code == "dataset_bad_example"

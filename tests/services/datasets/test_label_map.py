@@ -1,4 +1,4 @@
-"""Label maps: what a class may be called, and every way to get that wrong, with its line."""
+"""Label maps: valid names of classes, and mistakes with their lines."""
 
 from pathlib import Path
 
@@ -21,14 +21,14 @@ def test_ids_may_have_gaps_and_the_highest_counts() -> None:
     assert label_map.parse(FILE, "item { id: 90 name: 'toothbrush' }").num_classes == 90
 
 
-def test_what_is_written_again_means_the_same() -> None:
+def test_the_written_label_map_has_the_same_meaning() -> None:
     first = label_map.parse(
         FILE, "# ours\nitem: { name: \"it's ä\", id: 1, display_name: 'b' } item { id: 3 name: 'c' }"
     )
     assert label_map.parse(FILE, first.text) == first
 
 
-def test_a_byte_order_mark_is_no_part_of_it(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "map.pbtxt"
     path.write_bytes(b"\xef\xbb\xbfitem { id: 1 name: 'cat' }\r\n")
     assert dict(label_map.read(path).names) == {1: "cat"}
@@ -55,13 +55,13 @@ def test_a_byte_order_mark_is_no_part_of_it(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_line(text: str, told: str) -> None:
+def test_a_mistake_is_reported_with_its_line(text: str, told: str) -> None:
     with pytest.raises(DatasetError, match=told) as caught:
         label_map.parse(FILE, text)
     assert caught.value.code == "dataset_refused"
 
 
-def test_a_file_that_is_no_text_or_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DatasetError, match="is not text"):
         label_map.read(tmp_path / "binary")

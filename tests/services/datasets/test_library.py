@@ -1,4 +1,4 @@
-"""Datasets are found by name whoever made them; what is damaged is told, not trained on."""
+"""Generated and added datasets are found by name; damaged ones are refused."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ from services.settings import Settings
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """With the sample, and with the sample's files added as a team's own."""
+    """A root with the sample, and with the sample's files added under another name."""
     root = tmp_path / "datasets"
     made = shapes.generate(root / "shapes", train=4, validation=2, size=64)
     add(root, "cones", train=made.train_files, validation=made.validation_files, labels=made.label_map, keep=Keep.COPY)
@@ -31,32 +31,32 @@ def home(tmp_path: Path) -> Path:
 
 
 def described(folder: Path, **changes: Any) -> None:
-    """Change the manifest; None takes a field away."""
+    """Change the manifest; None removes a field."""
     manifest = json.loads((folder / "dataset.json").read_text()) | changes
     kept = {name: value for name, value in manifest.items() if value is not None}
     (folder / "dataset.json").write_text(json.dumps(kept))
 
 
-def test_both_kinds_are_found(home: Path) -> None:
+def test_generated_and_added_datasets_are_found(home: Path) -> None:
     root = home / "datasets"
     assert library.names(root) == ["cones", "shapes"]
     assert library.find(root, "cones").records == library.find(root, "shapes").records == 4
 
 
-def test_both_kinds_are_listed(home: Path) -> None:
+def test_generated_and_added_datasets_are_listed(home: Path) -> None:
     cones, sample = listing.list_datasets(Settings(home=home))
     assert cones == sample | {"name": "cones"}
     assert cones["problem"] is None
 
 
-def test_the_sample_as_it_was_first_made_is_still_read(home: Path) -> None:
+def test_the_first_version_of_the_sample_is_still_read(home: Path) -> None:
     before = library.find(home / "datasets", "shapes")
     described(before.folder, has_masks=None)
     assert library.find(home / "datasets", "shapes") == before
     assert before.has_masks
 
 
-def test_a_folder_that_is_still_made_is_no_dataset(home: Path) -> None:
+def test_a_temporary_folder_is_not_a_dataset(home: Path) -> None:
     (home / "datasets" / "cones").rename(home / "datasets" / ".cones-x1")
     assert library.names(home / "datasets") == ["shapes"]
 
@@ -78,7 +78,7 @@ def test_a_folder_that_is_still_made_is_no_dataset(home: Path) -> None:
         (lambda folder: (folder / "label_map.pbtxt").unlink(), r"label_map\.pbtxt: No such file"),
     ],
 )
-def test_a_damaged_dataset_is_told_by_name(spoil: Callable[[Path], object], told: str, home: Path) -> None:
+def test_a_damaged_dataset_is_refused_by_name(spoil: Callable[[Path], object], told: str, home: Path) -> None:
     spoil(home / "datasets" / "cones")
     with pytest.raises(DatasetError, match=f"^dataset 'cones': .*{told}.*; generate or add the dataset again"):
         library.find(home / "datasets", "cones")
@@ -103,7 +103,7 @@ def test_a_link_is_not_followed_out_of_the_folder(home: Path) -> None:
         library.find(home / "datasets", "cones")
 
 
-def test_a_dataset_without_masks_is_refused_for_mask_r_cnn_alone(home: Path) -> None:
+def test_a_dataset_without_masks_is_refused_only_for_mask_r_cnn(home: Path) -> None:
     described(home / "datasets" / "cones", has_masks=False)
     request = {"dataset": "cones", "image_size": [256, 256], "train": {"batch_size": 2, "steps": 10}}
     check_request(Settings(home=home), request | {"model": "faster_rcnn_resnet50_fpn"})
@@ -117,7 +117,7 @@ def test_a_dataset_without_masks_is_refused_for_mask_r_cnn_alone(home: Path) -> 
     )
 
 
-def test_masks_are_read_by_the_models_that_learn_from_them(home: Path) -> None:
+def test_masks_are_read_by_models_that_need_them(home: Path) -> None:
     dataset = library.find(home / "datasets", "cones")
 
     def reads_masks(model: str, dataset: Dataset) -> bool:

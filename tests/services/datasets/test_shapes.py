@@ -32,7 +32,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
-def test_the_files_hold_what_was_asked_for(dataset: Dataset) -> None:
+def test_the_files_contain_the_requested_images(dataset: Dataset) -> None:
     assert [path.name for path in dataset.train_files] == [f"train-0000{n}-of-00004.tfrecord" for n in range(4)]
     assert sum(tfrecord.scan(path).records for path in dataset.train_files) == dataset.records == 18
     assert sum(tfrecord.scan(path).records for path in dataset.validation_files) == dataset.validation_records == 6
@@ -57,7 +57,7 @@ def test_every_box_is_tight_around_its_mask(dataset: Dataset) -> None:
             assert min(inside.shape) >= scenes.MIN_VISIBLE_SIDE * 96
 
 
-def test_images_of_several_sizes_take_turns(tmp_path: Path) -> None:
+def test_images_take_several_sizes_in_turn(tmp_path: Path) -> None:
     made = shapes.generate(tmp_path / "mixed", train=4, validation=2, size=[(96, 128), (160, 64)])
 
     for files in (made.train_files, made.validation_files):
@@ -70,7 +70,7 @@ def test_no_pixel_belongs_to_two_objects(dataset: Dataset) -> None:
         assert np.sum([pixels(png) for png in example["image/object/mask"]], axis=0).max() == 1
 
 
-def test_objects_stand_out_from_what_is_behind_them(dataset: Dataset) -> None:
+def test_objects_contrast_with_the_background(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files):
         image = pixels(example["image/encoded"][0]).astype(float)
         masks = [pixels(png).astype(bool) for png in example["image/object/mask"]]
@@ -79,7 +79,7 @@ def test_objects_stand_out_from_what_is_behind_them(dataset: Dataset) -> None:
             assert np.linalg.norm(image[mask].mean(axis=0) - background) > 50
 
 
-def test_images_are_described_truthfully(dataset: Dataset) -> None:
+def test_the_features_describe_the_image(dataset: Dataset) -> None:
     for example in decoded(dataset.train_files):
         jpeg = example["image/encoded"][0]
         assert pixels(jpeg).shape == (96, 128, 3)
@@ -126,14 +126,14 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path)
     assert [name for name in first if first[name] == other[name]] == ["label_map.pbtxt"]
 
 
-def test_a_larger_dataset_begins_with_the_smaller_one(tmp_path: Path) -> None:
+def test_a_larger_dataset_begins_with_the_images_of_a_smaller_one(tmp_path: Path) -> None:
     small = shapes.generate(tmp_path / "small", train=2, validation=1, size=64)
     large = shapes.generate(tmp_path / "large", train=5, validation=1, size=64)
     images = {example["image/source_id"][0]: example for example in decoded(large.train_files)}
     assert all(images[example["image/source_id"][0]] == example for example in decoded(small.train_files))
 
 
-def test_a_dataset_of_ours_is_replaced(tmp_path: Path) -> None:
+def test_a_generated_dataset_is_replaced(tmp_path: Path) -> None:
     shapes.generate(tmp_path / "shapes", train=4, validation=1, size=64)
     replaced = shapes.generate(tmp_path / "shapes", train=1, validation=1, size=64)
     assert replaced == Dataset.load(tmp_path / "shapes")
@@ -141,14 +141,14 @@ def test_a_dataset_of_ours_is_replaced(tmp_path: Path) -> None:
     assert len(list((tmp_path / "shapes").iterdir())) == 4
 
 
-def test_a_folder_of_someone_else_is_left_alone(tmp_path: Path) -> None:
+def test_another_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(DatasetError, match="not overwritten"):
         shapes.generate(tmp_path, train=1, validation=1, size=64)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_an_interrupted_generation_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
+def test_an_interrupted_generation_keeps_the_old_dataset(tmp_path: Path) -> None:
     shapes.generate(tmp_path / "shapes", train=2, validation=1, size=64)
     before = digests(tmp_path / "shapes")
 
@@ -172,7 +172,7 @@ def test_an_interrupted_generation_leaves_nothing_and_keeps_the_old(tmp_path: Pa
         ({"seed": -1}, "seed"),
     ],
 )
-def test_senseless_requests_are_refused_before_anything_is_made(
+def test_invalid_requests_are_refused_before_anything_is_written(
     tmp_path: Path, request_: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(DatasetError, match=f"^{field}: ") as caught:
@@ -181,7 +181,7 @@ def test_senseless_requests_are_refused_before_anything_is_made(
     assert not (tmp_path / "shapes").exists()
 
 
-def test_loading_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
+def test_loading_a_folder_without_a_dataset_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"dataset\.json"):
         Dataset.load(tmp_path)
 
@@ -196,7 +196,7 @@ def test_a_dataset_of_another_version_is_not_loaded_but_replaced(tmp_path: Path,
     assert shapes.generate(made.folder, train=1, validation=1, size=64) == made
 
 
-def test_the_command_shows_progress_and_answers_errors_in_one_line(
+def test_the_command_shows_progress_and_prints_an_error_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / "shapes")

@@ -1,4 +1,4 @@
-"""Events are told in the order of their numbers, each once, in whatever order they are committed."""
+"""New events are returned in the order of their numbers, each once, in whatever order they are committed."""
 
 import threading
 from pathlib import Path
@@ -17,14 +17,14 @@ from tests.support.desk import Desk, empty
 def write(session: Session, job_id: int, message: str) -> None:
     assert jobs.lock(session, job_id) is not None
     events.add(session, job_id, "warning", utc_now(), message=message)
-    session.flush()  # it has its number now
+    session.flush()  # assigns the number
 
 
 def messages(tail: EventTail) -> list[str]:
     return [event.data["message"] for event, _ in tail.read()]
 
 
-def test_what_was_before_the_start_is_not_told_and_what_comes_is_told_once(desk: Desk) -> None:
+def test_only_events_after_the_start_are_returned_each_once(desk: Desk) -> None:
     desk.slots(4000)
     job = desk.submit()
     tail = EventTail(desk.store)
@@ -40,7 +40,7 @@ def test_what_was_before_the_start_is_not_told_and_what_comes_is_told_once(desk:
     assert tail.read() == []
 
 
-def test_a_look_that_finds_nothing_is_one_query(desk: Desk) -> None:
+def test_a_read_without_new_events_is_one_query(desk: Desk) -> None:
     desk.slots(4000)
     desk.submit()
     tail = EventTail(desk.store)
@@ -50,7 +50,7 @@ def test_a_look_that_finds_nothing_is_one_query(desk: Desk) -> None:
     assert len(asked) == 1
 
 
-def test_an_empty_database_has_a_beginning(desk: Desk) -> None:
+def test_an_empty_database_starts_at_0(desk: Desk) -> None:
     tail = EventTail(desk.store)
     assert tail.start() == 0
     assert tail.read() == []
@@ -58,7 +58,7 @@ def test_an_empty_database_has_a_beginning(desk: Desk) -> None:
 
 @pytest.fixture
 def several(desk_postgresql: Store, desk_home: Path, tmp_path: Path) -> Desk:
-    """With several writers at once, which SQLite does not have, and two jobs."""
+    """On PostgreSQL, as SQLite has one writer at a time, with two jobs."""
     empty(desk_postgresql)
     (tmp_path / "datasets").symlink_to(desk_home / "datasets")
     desk = Desk(desk_postgresql, tmp_path)
@@ -72,7 +72,7 @@ def two_jobs(several: Desk) -> tuple[int, int]:
 
 
 def skip_a_number(desk: Desk, one: int, other: int) -> None:
-    """A transaction that came to nothing had it; "after it" has the next."""
+    """A rolled-back transaction used a number; the event "after it" has the next one."""
     with desk.store.transaction() as undone:
         write(undone, one, "never")
         undone.rollback()
@@ -80,7 +80,7 @@ def skip_a_number(desk: Desk, one: int, other: int) -> None:
         write(session, other, "after it")
 
 
-def test_a_smaller_number_that_is_committed_later_is_told_first(several: Desk, two_jobs: tuple[int, int]) -> None:
+def test_a_smaller_number_that_is_committed_later_is_returned_first(several: Desk, two_jobs: tuple[int, int]) -> None:
     tail = EventTail(several.store)
     tail.start()
     with several.store.transaction() as slow:
@@ -88,7 +88,7 @@ def test_a_smaller_number_that_is_committed_later_is_told_first(several: Desk, t
         with several.store.transaction() as quick:
             write(quick, two_jobs[1], "second")
         assert messages(tail) == []
-        assert messages(tail) == []  # for as long as it takes
+        assert messages(tail) == []  # until the first one commits
         with several.store.transaction() as third:
             write(third, two_jobs[1], "third")
         assert messages(tail) == []
@@ -96,14 +96,14 @@ def test_a_smaller_number_that_is_committed_later_is_told_first(several: Desk, t
     assert told == ["first", "second", "third"]
 
 
-def test_a_number_that_never_comes_holds_nothing_up(several: Desk, two_jobs: tuple[int, int]) -> None:
+def test_a_number_that_never_comes_blocks_nothing(several: Desk, two_jobs: tuple[int, int]) -> None:
     tail = EventTail(several.store)
     tail.start()
     skip_a_number(several, *two_jobs)
     assert messages(tail) + messages(tail) == ["after it"]
 
 
-def test_a_database_that_goes_away_in_the_middle_of_a_look_loses_nothing(
+def test_a_database_that_fails_during_a_read_loses_nothing(
     several: Desk, two_jobs: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tail = EventTail(several.store)
@@ -118,7 +118,7 @@ def test_a_database_that_goes_away_in_the_middle_of_a_look_loses_nothing(
     assert messages(tail) + messages(tail) == ["first", "after it"]
 
 
-def test_a_transaction_that_stands_still_holds_up_for_a_limited_time(several: Desk, two_jobs: tuple[int, int]) -> None:
+def test_a_stuck_transaction_blocks_for_a_limited_time(several: Desk, two_jobs: tuple[int, int]) -> None:
     now = [0.0]
     tail = EventTail(several.store, lambda: now[0])
     tail.start()
@@ -131,7 +131,7 @@ def test_a_transaction_that_stands_still_holds_up_for_a_limited_time(several: De
         assert messages(tail) == ["told"]
 
 
-def test_who_starts_between_a_number_and_its_commit_does_not_miss_it(several: Desk, two_jobs: tuple[int, int]) -> None:
+def test_a_reader_that_starts_before_a_commit_does_not_miss_it(several: Desk, two_jobs: tuple[int, int]) -> None:
     tail = EventTail(several.store)
     slow = several.store.transaction()
     session = slow.__enter__()
@@ -141,14 +141,14 @@ def test_who_starts_between_a_number_and_its_commit_does_not_miss_it(several: De
     started = threading.Thread(target=tail.start)
     started.start()
     started.join(0.2)
-    assert started.is_alive()  # it would have to begin after the second, before the first is there
+    assert started.is_alive()  # it must wait for the first, which is not committed yet
     slow.__exit__(None, None, None)
     started.join(30)
     with several.store.reading() as reading:
         assert tail.position == events.newest(reading)[0]
 
 
-def test_many_writers_at_once_are_told_completely_and_in_order(several: Desk, two_jobs: tuple[int, int]) -> None:
+def test_events_of_many_writers_are_returned_completely_and_in_order(several: Desk, two_jobs: tuple[int, int]) -> None:
     count = 60
     numbers = [several.submit() for _ in range(4)]
     tail = EventTail(several.store)

@@ -1,4 +1,4 @@
-"""What people do to their jobs, who may, and when it is too late."""
+"""Actions on jobs: who may do them, and in which states."""
 
 import math
 import shutil
@@ -37,7 +37,7 @@ DEEDS = [cancel, pause, resume, rename]
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_only_the_owner_and_admins_may(desk: Desk, deed: Any) -> None:
+def test_only_the_owner_and_admins_may_act_on_a_job(desk: Desk, deed: Any) -> None:
     viewer = Principal(desk.owner.user_id, "owner", Role.VIEWER, frozenset({Scope.READ}))
     for stranger in (desk.user("stranger"), viewer):
         job_id = desk.submit()
@@ -53,7 +53,7 @@ def test_only_the_owner_and_admins_may(desk: Desk, deed: Any) -> None:
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_a_job_that_is_not_there_is_not_found(desk: Desk, deed: Any) -> None:
+def test_an_unknown_job_is_not_found(desk: Desk, deed: Any) -> None:
     with pytest.raises(NotFound, match="there is no job 999"):
         deed(desk, desk.owner, 999)
 
@@ -67,7 +67,7 @@ WAITING = {
 
 @pytest.mark.parametrize("deed", WAITING)
 @pytest.mark.parametrize("state", [state for state in State if state is not State.RUNNING])
-def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: Any, state: State) -> None:
+def test_a_job_that_does_not_run_changes_state_at_once_or_is_refused(desk: Desk, deed: Any, state: State) -> None:
     job_id = desk.submit()
     desk.change(Job, job_id, state=state, waiting_for={"kind": "free_device"}, not_before=ago(-60))
     expected = WAITING[deed].get(state)
@@ -93,7 +93,7 @@ def test_a_job_that_does_not_run_moves_at_once_or_not_at_all(desk: Desk, deed: A
 
 
 @pytest.mark.parametrize(("deed", "stop"), [(cancel, Stop.CANCEL), (pause, Stop.PAUSE)])
-def test_a_job_that_runs_is_asked_to_stop_once(desk: Desk, deed: Any, stop: Stop) -> None:
+def test_a_running_job_is_asked_to_stop_once(desk: Desk, deed: Any, stop: Stop) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     for _ in range(2):
@@ -104,18 +104,18 @@ def test_a_job_that_runs_is_asked_to_stop_once(desk: Desk, deed: Any, stop: Stop
     assert len(desk.leases()) == 1
 
 
-def test_a_job_whose_host_is_gone_for_good_is_cancelled_without_it(desk: Desk) -> None:
+def test_a_job_whose_host_is_dead_is_cancelled_without_it(desk: Desk) -> None:
     desk.slots(2000)
     claim = desk.claimed()
     desk.change(Lease, "box/cpu-0", expires_at=ago(300))
     actions.cancel(desk.store, desk.owner, claim.job_id)
-    assert desk.job(claim.job_id).state == State.RUNNING  # slow, perhaps
+    assert desk.job(claim.job_id).state == State.RUNNING  # the host may only be slow
     desk.change(Lease, "box/cpu-0", expires_at=ago(660))
     actions.cancel(desk.store, desk.owner, claim.job_id)
     assert (desk.job(claim.job_id).state, desk.job(claim.job_id).stop) == (State.CANCELLED, None)
     assert desk.leases() == []
     assert "has not reported since" in (desk.attempt(claim).message or "")
-    # And should the host come back, what it has to say changes nothing.
+    # If the host comes back, its results change nothing.
     assert desk.end(claim, Reason.COMPLETED) is None
     assert desk.job(claim.job_id).state == State.CANCELLED
 
@@ -126,7 +126,7 @@ def test_a_running_job_cannot_be_resumed(desk: Desk) -> None:
         resume(desk, desk.owner, desk.claimed().job_id)
 
 
-def test_cancelling_goes_before_pausing_and_never_the_other_way(desk: Desk) -> None:
+def test_cancelling_overrides_pausing_but_not_the_other_way_round(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     pause(desk, desk.owner, claim.job_id)
@@ -139,7 +139,7 @@ def test_cancelling_goes_before_pausing_and_never_the_other_way(desk: Desk) -> N
     assert desk.job(claim.job_id).state == State.CANCELLED
 
 
-def test_a_paused_job_keeps_its_age_in_the_queue(desk: Desk) -> None:
+def test_a_paused_job_keeps_its_position_by_age(desk: Desk) -> None:
     first, second = desk.submit(), desk.submit()
     pause(desk, desk.owner, first)
     resume(desk, desk.owner, first)
@@ -151,7 +151,7 @@ def test_a_paused_job_keeps_its_age_in_the_queue(desk: Desk) -> None:
 
 
 def other_home(desk: Desk) -> None:
-    """Datasets that a test may spoil; `shapes` is a copy."""
+    """Datasets that a test may damage; `shapes` is a copy."""
     datasets = desk.settings.datasets_dir
     shared = datasets.resolve()
     datasets.unlink()
@@ -193,12 +193,12 @@ def test_a_job_without_the_weights_it_starts_from_is_not_resumed(desk: Desk) -> 
     claim = desk.claimed()
     pause(desk, desk.owner, claim.job_id)
     desk.end(claim, Reason.STOPPED)
-    # As if it had been submitted with a checkpoint that somebody has removed since.
+    # As if it had been submitted with a checkpoint that was deleted since.
     desk.change(Job, claim.job_id, request={**desk.job(claim.job_id).request, "checkpoint": "zoo"})
     said = refused_resume(desk, claim.job_id)
     assert said.startswith("the checkpoint 'zoo' is gone: upload it again under this name with POST /v1/checkpoints")
     desk.change(Attempt, (claim.job_id, claim.attempt), saved_step=3)
-    resume(desk, desk.owner, claim.job_id)  # it has weights of its own by now
+    resume(desk, desk.owner, claim.job_id)  # now it has its own checkpoint
     assert desk.job(claim.job_id).state == State.QUEUED
 
 
@@ -209,7 +209,7 @@ def clone(desk: Desk, job_id: int, key: str | None = None, **changes: Any) -> Jo
     return desk.job(actions.clone(desk.store, desk.settings, desk.owner, job_id, changes, key).job_id)
 
 
-def test_a_clone_asks_for_the_same_under_another_name(desk: Desk) -> None:
+def test_a_clone_has_the_same_request_and_another_name(desk: Desk) -> None:
     job = desk.job(desk.submit(name="first", notes="n", priority=-4, policy={"max_attempts": 3}))
     copy = clone(desk, job.id)
     assert copy.id != job.id
@@ -248,11 +248,11 @@ def test_a_clone_is_checked_like_any_request(desk: Desk) -> None:
         clone(desk, 999)
 
 
-def test_a_clone_of_a_job_with_the_longest_name_has_a_name(desk: Desk) -> None:
+def test_a_clone_of_a_job_with_the_longest_name_gets_a_valid_name(desk: Desk) -> None:
     assert len(clone(desk, desk.submit(name="n" * 128)).name) == 128
 
 
-def test_a_clone_belongs_to_whoever_made_it_and_is_made_once_per_key(desk: Desk) -> None:
+def test_a_clone_belongs_to_its_submitter_and_is_created_once_per_key(desk: Desk) -> None:
     job_id, other = desk.submit(), desk.user("other")
     made = [actions.clone(desk.store, desk.settings, other, job_id, {}, "k") for _ in range(2)]
     assert made[0].job_id == made[1].job_id
@@ -262,7 +262,7 @@ def test_a_clone_belongs_to_whoever_made_it_and_is_made_once_per_key(desk: Desk)
 # Editing
 
 
-def test_an_edit_changes_what_may_be_changed_and_nothing_else(desk: Desk) -> None:
+def test_an_edit_changes_editable_fields_only(desk: Desk) -> None:
     job_id = desk.submit()
     actions.edit(
         desk.store, desk.owner, job_id, {"name": "n", "notes": "o", "priority": -7, "state": "failed", "owner_id": 99}
@@ -273,7 +273,7 @@ def test_an_edit_changes_what_may_be_changed_and_nothing_else(desk: Desk) -> Non
     assert desk.events(job_id, "edited") == [{"by": "owner", "name": "n", "notes": "o", "priority": -7}]
 
 
-def test_an_edit_of_what_has_changed_meanwhile_is_a_conflict(desk: Desk) -> None:
+def test_an_edit_of_an_outdated_version_is_a_conflict(desk: Desk) -> None:
     job_id = desk.submit()
     actions.edit(desk.store, desk.owner, job_id, {"name": "one"}, if_match=1)
     with pytest.raises(Conflict, match="version 2") as refused:
@@ -284,7 +284,7 @@ def test_an_edit_of_what_has_changed_meanwhile_is_a_conflict(desk: Desk) -> None
 
 
 @pytest.mark.parametrize("state", FINAL)
-def test_a_finished_job_may_be_renamed_and_has_no_priority(desk: Desk, state: State) -> None:
+def test_a_finished_job_may_be_renamed_but_not_reprioritised(desk: Desk, state: State) -> None:
     job_id = desk.submit()
     desk.change(Job, job_id, state=state)
     actions.edit(desk.store, desk.owner, job_id, {"name": "the good one"})
@@ -292,7 +292,7 @@ def test_a_finished_job_may_be_renamed_and_has_no_priority(desk: Desk, state: St
         actions.edit(desk.store, desk.owner, job_id, {"priority": 1})
 
 
-def test_priority_changes_who_is_next(desk: Desk) -> None:
+def test_a_higher_priority_makes_a_job_the_next(desk: Desk) -> None:
     first, second = desk.submit(), desk.submit()
     actions.edit(desk.store, desk.owner, first, {"priority": -1})
     desk.slots(4000)
@@ -302,7 +302,7 @@ def test_priority_changes_who_is_next(desk: Desk) -> None:
     assert desk.job(first).state == State.QUEUED
 
 
-def test_only_admins_put_a_job_before_all_others(desk: Desk) -> None:
+def test_only_admins_may_raise_a_priority(desk: Desk) -> None:
     with pytest.raises(Invalid, match="priority: must be at most 0: only admins"):
         submit.submit(desk.store, desk.settings, desk.owner, desk.request(priority=1))
     with pytest.raises(Invalid, match="priority: must be at most 0"):
@@ -315,7 +315,7 @@ def test_only_admins_put_a_job_before_all_others(desk: Desk) -> None:
     assert desk.job(job_id).priority == 100
 
 
-def test_what_an_admin_has_raised_its_owner_may_lower_and_rename(desk: Desk) -> None:
+def test_an_owner_may_lower_a_priority_that_an_admin_raised(desk: Desk) -> None:
     job_id = desk.submit(priority=50)
     actions.edit(desk.store, desk.owner, job_id, {"name": "mine"})
     actions.edit(desk.store, desk.owner, job_id, {"priority": 30})
@@ -324,7 +324,7 @@ def test_what_an_admin_has_raised_its_owner_may_lower_and_rename(desk: Desk) -> 
     assert desk.job(job_id).priority == 30
 
 
-def test_a_clone_takes_over_no_priority_that_is_not_its_maker_s_to_give(desk: Desk) -> None:
+def test_a_clone_by_a_member_drops_a_raised_priority(desk: Desk) -> None:
     made = submit.submit(desk.store, desk.settings, desk.admin, desk.request(priority=9)).job_id
     assert clone(desk, made).priority == 0
     with pytest.raises(Invalid, match="priority"):

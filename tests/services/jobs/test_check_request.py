@@ -1,4 +1,4 @@
-"""A request is checked as a whole: every fault by the field it is in, and nothing of a user's paths survives."""
+"""A request is checked as a whole: every fault names its field, and paths of the user are removed."""
 
 import math
 from pathlib import Path
@@ -31,12 +31,12 @@ def checked(settings: Settings, **changes: Any) -> CheckedRequest:
 
 
 def own(model: str = "efficientdet_d0", **changes: Any) -> str:
-    """A configuration as a user would send it, for a dataset of their own."""
+    """A configuration as a user sends it, written for their own dataset."""
     values = {"num_classes": 90, "image_size": None, "batch_size": 16, "steps": 1000, "learning_rate": 0.08, **changes}
     return pipeline_config.to_text(pipeline_config.build_config(catalogue.get(model), **values))
 
 
-def test_what_is_asked_for_becomes_a_plan_and_a_configuration(settings: Settings) -> None:
+def test_a_request_becomes_a_plan_and_a_configuration(settings: Settings) -> None:
     found = checked(settings, device={"min_memory_mb": 5})
     asked = found.asked
     assert (asked.model, asked.batch_size, asked.micro_batch, asked.steps) == ("efficientdet_d0", 8, 8, 10)
@@ -45,13 +45,13 @@ def test_what_is_asked_for_becomes_a_plan_and_a_configuration(settings: Settings
     assert pipeline_config.plan_of(pipeline_config.parse(found.base_config)) == asked
 
 
-def test_what_is_left_out_is_the_models_own(settings: Settings) -> None:
+def test_missing_settings_take_the_models_defaults(settings: Settings) -> None:
     asked = check_request(settings, {"dataset": "shapes", "model": "faster_rcnn_resnet50_fpn"}).asked
     model = catalogue.get("faster_rcnn_resnet50_fpn")
     assert (asked.batch_size, asked.image_size) == (model.batch_size, model.image_size)
 
 
-def test_a_job_without_a_length_is_as_long_as_its_dataset_is_worth(settings: Settings) -> None:
+def test_without_steps_the_length_depends_on_the_dataset(settings: Settings) -> None:
     images = library.find(settings.datasets_dir, "shapes").records
     model = catalogue.get("efficientdet_d0")
     for batch in (None, 4):
@@ -60,7 +60,7 @@ def test_a_job_without_a_length_is_as_long_as_its_dataset_is_worth(settings: Set
         assert asked.steps == model.steps_for(asked.batch_size, images) < model.steps_for(asked.batch_size)
 
 
-def test_epochs_become_steps_by_the_batch_that_is_used(settings: Settings) -> None:
+def test_epochs_become_steps_of_the_batch_size_in_use(settings: Settings) -> None:
     images = library.find(settings.datasets_dir, "shapes").records
     assert checked(settings, train={"epochs": 3, "batch_size": 2}).asked.steps == math.ceil(3 * images / 2)
     usual = catalogue.get("efficientdet_d0").batch_size
@@ -112,7 +112,7 @@ def test_every_fault_is_named_with_its_field(settings: Settings, changes: dict[s
     assert all(fault.message for fault in refused.value.faults)
 
 
-def test_a_configuration_that_cannot_be_read_is_refused_with_the_place(settings: Settings) -> None:
+def test_an_unreadable_configuration_is_refused_with_line_and_column(settings: Settings) -> None:
     with pytest.raises(Invalid, match="line 2, column 3"):
         checked(settings, model=None, pipeline_config="model {\n  nonsense: 1\n}")
 
@@ -124,7 +124,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("model", ["efficientdet_d0", "faster_rcnn_resnet50_fpn", "mask_rcnn_resnet50_fpn"])
-def test_no_path_of_a_users_configuration_is_kept(settings: Settings, model: str) -> None:
+def test_paths_in_a_users_configuration_are_removed(settings: Settings, model: str) -> None:
     text = own(model, learning_rate=0.001)
     for place, path in PATHS.items():
         assert place in text
@@ -137,7 +137,7 @@ def test_no_path_of_a_users_configuration_is_kept(settings: Settings, model: str
     assert "fine_tune_checkpoint:" not in found.base_config
 
 
-def test_a_configuration_of_mask_rcnn_reads_masks_and_has_the_datasets_classes(settings: Settings) -> None:
+def test_a_mask_rcnn_configuration_reads_masks_and_the_datasets_classes(settings: Settings) -> None:
     text = own("mask_rcnn_resnet50_fpn", learning_rate=0.001)
     found = checked(settings, model=None, pipeline_config=text, train=None, image_size=None)
     config = pipeline_config.parse(found.base_config)
@@ -146,7 +146,7 @@ def test_a_configuration_of_mask_rcnn_reads_masks_and_has_the_datasets_classes(s
     assert config.train_input_reader.load_instance_masks
 
 
-def test_another_batch_than_the_configurations_keeps_the_images_seen(settings: Settings) -> None:
+def test_a_batch_size_other_than_the_configurations_keeps_the_images_seen(settings: Settings) -> None:
     request = {"model": None, "pipeline_config": own(), "image_size": None}
     as_sent = checked(settings, **request, train=None).asked
     smaller = checked(settings, **request, train={"batch_size": 4})
@@ -158,13 +158,13 @@ def test_another_batch_than_the_configurations_keeps_the_images_seen(settings: S
     assert again.learning_rate == pytest.approx(0.02)
 
 
-def test_what_is_asked_for_beside_a_configuration_goes_before_it(settings: Settings) -> None:
+def test_settings_of_the_request_override_the_configuration(settings: Settings) -> None:
     request = {"model": None, "pipeline_config": own(), "image_size": [256, 256]}
     asked = checked(settings, **request, train={"batch_size": 4, "steps": 7, "learning_rate": 0.5}).asked
     assert (asked.batch_size, asked.steps, asked.learning_rate, asked.image_size) == (4, 7, 0.5, (256, 256))
 
 
-def test_a_checkpoint_that_is_there_may_be_named(settings: Settings, tmp_path: Path) -> None:
+def test_a_checkpoint_must_exist_and_fit_the_model(settings: Settings, tmp_path: Path) -> None:
     home = tmp_path / "home"
     write_index(home / "checkpoints" / "coco" / "ckpt-1.index", shapes_of(catalogue.get("efficientdet_d0")))
     (home / "datasets").symlink_to(settings.datasets_dir)
@@ -177,7 +177,7 @@ def test_a_checkpoint_that_is_there_may_be_named(settings: Settings, tmp_path: P
     of_config = {"model": None, "image_size": None, "pipeline_config": own("faster_rcnn_resnet50")}
     with pytest.raises(Invalid, match="does not fit faster_rcnn_resnet50"):
         checked(there, checkpoint="coco", **of_config)
-    # A network of the owner's own is not in the table: only the trainer can tell.
+    # A network that is not in the catalogue is checked by the trainer only.
     wider = own("efficientdet_d1").replace("num_filters: 88", "num_filters: 96")
     assert checked(there, checkpoint="coco", **{**of_config, "pipeline_config": wider})
     (home / "checkpoints" / "coco" / "ckpt-1.index").write_bytes(b"no index at all")

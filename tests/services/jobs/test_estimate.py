@@ -1,4 +1,4 @@
-"""What submitting would come to, without submitting it."""
+"""Estimates of a request without submitting it."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def test_an_estimate_is_the_plan_that_submitting_gives_and_leaves_no_trace(desk:
     json.dumps(told, allow_nan=False)
 
 
-def test_every_device_is_told_of(desk: Desk) -> None:
+def test_every_device_is_in_the_estimate(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, GB, others=23 * GB))
     desk.slots(100, host="small")
     desk.report(gpu(0, 24 * GB, 24 * GB, problem="its fan stands still"), host="sick")
@@ -42,7 +42,7 @@ def test_every_device_is_told_of(desk: Desk) -> None:
     assert told["box/gpu-0"]["free_bytes"] == GB - 600 * MB
 
 
-def test_the_ladder_goes_down_from_what_was_asked_for_to_the_floors(desk: Desk) -> None:
+def test_the_ladder_goes_from_the_request_down_to_the_policys_lower_limits(desk: Desk) -> None:
     desk.slots(1000)
     told = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
     ladder = told["ladder"]
@@ -55,7 +55,7 @@ def test_the_ladder_goes_down_from_what_was_asked_for_to_the_floors(desk: Desk) 
     assert [rung["cost"] is None for rung in ladder] == [True] + [False] * (len(ladder) - 1)
 
 
-def test_it_tells_what_its_prediction_rests_on(desk: Desk) -> None:
+def test_the_estimate_names_the_source_of_its_prediction(desk: Desk) -> None:
     desk.slots(4000)
     cold = estimate(desk.store, desk.settings, desk.owner, desk.request())
     assert (cold["predicted"]["source"], cold["predicted"]["points"], cold["host_peak_bytes"]) == ("catalogue", 0, None)
@@ -69,7 +69,7 @@ def test_it_tells_what_its_prediction_rests_on(desk: Desk) -> None:
     assert "one measurement of efficientdet_d0" in warm["summary"]
 
 
-def test_the_ladder_has_the_precision_where_the_largest_device_is_good_at_it(desk: Desk) -> None:
+def test_the_ladder_includes_bfloat16_if_the_largest_device_is_fast_at_it(desk: Desk) -> None:
     desk.slots(1000)
     assert "precision" not in levers(estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE)))
     desk.report(gpu(0, 24 * GB, 24 * GB))
@@ -80,20 +80,20 @@ def levers(told: dict[str, Any]) -> set[str]:
     return {rung["lever"] for rung in told["ladder"]}
 
 
-def test_what_cannot_be_done_is_said(desk: Desk) -> None:
+def test_an_impossible_request_gets_an_estimate_with_its_problem(desk: Desk) -> None:
     desk.slots(100)
     told = estimate(desk.store, desk.settings, desk.owner, desk.request(policy={"levers": ["image_size"]}))
     assert (told["possible"], told["plan"]) == (False, None)
     assert "256" in told["summary"]
 
 
-def test_without_devices_there_is_an_estimate_all_the_same(desk: Desk) -> None:
+def test_without_devices_there_is_still_an_estimate(desk: Desk) -> None:
     told = estimate(desk.store, desk.settings, desk.owner, desk.request())
     assert told["possible"] is True
     assert told["devices"] == []
     assert all(rung["fits"] == {} for rung in told["ladder"])
 
 
-def test_a_request_is_checked_as_submitting_would(desk: Desk) -> None:
+def test_an_estimate_checks_a_request_as_submitting_does(desk: Desk) -> None:
     with pytest.raises(Invalid):
         estimate(desk.store, desk.settings, desk.owner, desk.request(dataset="none"))

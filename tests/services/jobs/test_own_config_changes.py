@@ -1,4 +1,4 @@
-"""A user's own pipeline.config: every field that is not run as it was sent is listed, with a reason."""
+"""Every field of a user's own pipeline.config that differs when it runs is listed with a reason."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,13 +26,13 @@ def settings(desk_home: Path) -> Settings:
 
 
 def sent_to(settings: Settings, config: Config, **request: Any) -> CheckedRequest:
-    """Raises Invalid where such a request is refused."""
+    """Raises Invalid if the request is refused."""
     text = pipeline_config.to_text(config)
     return check_request(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None, **request})
 
 
 def changes_to(settings: Settings, config: Config, **request: Any) -> dict[str, dict[str, Any]]:
-    """Of the first attempt, by field."""
+    """The changes of the first attempt, by field."""
     return by_field(settings, sent_to(settings, config, **request))
 
 
@@ -50,7 +50,7 @@ def composed(settings: Settings, checked: CheckedRequest) -> Config:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_is_changed_in_a_zoo_s_config_is_listed_with_its_reason(settings: Settings, model: str) -> None:
+def test_changes_of_a_zoo_config_are_listed_with_their_reasons(settings: Settings, model: str) -> None:
     sent = zoo_like(model)
     found = changes_to(settings, sent)
     network = sent.model.WhichOneof("model")
@@ -71,35 +71,35 @@ def test_what_is_changed_in_a_zoo_s_config_is_listed_with_its_reason(settings: S
     assert listed == {change.field for change in pipeline_config.compare(sent, as_run(settings, sent))}
 
 
-def test_nothing_else_is_changed_in_a_zoo_s_config(settings: Settings) -> None:
+def test_nothing_else_of_a_zoo_config_is_changed(settings: Settings) -> None:
     for model in MODELS:
         run = as_run(settings, zoo_like(model))
         rate = run.train_config.optimizer.momentum_optimizer.learning_rate.cosine_decay_learning_rate
         assert (run.train_config.num_steps, rate.warmup_steps, rate.total_steps) == (25_000, 2_500, 25_000)
-        if not model.startswith("mask"):  # padded to whole images
+        if not model.startswith("mask"):  # mask models pad to whole images
             assert run.train_config.max_number_of_boxes == run.train_input_reader.max_number_of_boxes == 100
             assert run.eval_input_reader[0].max_number_of_boxes == 100
 
 
-def test_the_owner_s_number_of_boxes_is_kept_within_reason(settings: Settings) -> None:
+def test_the_owners_number_of_boxes_is_kept_within_limits(settings: Settings) -> None:
     most = library.find(settings.datasets_dir, "shapes").most_boxes
     for wanted, run in ((1, 1), (most + 5, most + 5), (2**31 - 1, 1000)):
         sent = zoo_like("efficientdet_d0")
         sent.train_config.max_number_of_boxes = sent.train_input_reader.max_number_of_boxes = wanted
         config = as_run(settings, sent)
         assert config.train_config.max_number_of_boxes == config.train_input_reader.max_number_of_boxes == run
-        assert config.eval_input_reader[0].max_number_of_boxes >= most  # or the metrics leave some out
+        assert config.eval_input_reader[0].max_number_of_boxes >= most  # with fewer, the metrics would leave some out
     masks = zoo_like("mask_rcnn_inception_resnet_v2")
     assert as_run(settings, masks).train_config.max_number_of_boxes == most
     assert "wastes memory" in changes_to(settings, masks)["train_config.max_number_of_boxes"]["reason"]
 
 
-def test_sizes_that_keep_the_aspect_ratio_stay(settings: Settings) -> None:
+def test_a_keep_aspect_ratio_resizer_is_kept(settings: Settings) -> None:
     found = changes_to(settings, zoo_like("faster_rcnn_resnet50", keep_aspect_ratio=(800, 1333)))
     assert not [field for field in found if "image_resizer" in field]
 
 
-def test_what_the_request_says_otherwise_is_named_as_the_reason(settings: Settings) -> None:
+def test_a_setting_of_the_request_is_named_as_the_reason(settings: Settings) -> None:
     train = {"steps": 5, "batch_size": 4, "learning_rate": 0.001}
     found = changes_to(settings, zoo_like("efficientdet_d0"), train=train, image_size=[256, 256])
     rate = "train_config.optimizer.momentum_optimizer.learning_rate.cosine_decay_learning_rate"
@@ -114,7 +114,7 @@ def test_what_the_request_says_otherwise_is_named_as_the_reason(settings: Settin
     assert all("256x256" in found[field]["reason"] for field in crop)
 
 
-def test_what_the_planner_decided_is_named_with_its_lever(settings: Settings) -> None:
+def test_a_decision_of_the_planner_is_named_with_its_lever(settings: Settings) -> None:
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
     checked = check_request(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None})
     decided = {"lever": "micro_batch", "field": "micro_batch", "before": "16", "after": "2", "reason": "it must fit"}
@@ -125,7 +125,7 @@ def test_what_the_planner_decided_is_named_with_its_lever(settings: Settings) ->
 
 
 def leaves(message: Any, path: str = "") -> Iterator[tuple[Any, FieldDescriptor, str]]:
-    """Every field that could be set in a message and in the blocks that it has."""
+    """Every field that can be set in a message and in its existing blocks."""
     for field in message.DESCRIPTOR.fields:
         where = f"{path}.{field.name}" if path else field.name
         if field.message_type is None:
@@ -169,13 +169,13 @@ def mutated(config: Config) -> Iterator[tuple[str, Config]]:
 
 
 @pytest.mark.parametrize("model", ["efficientdet_d0", "mask_rcnn_inception_resnet_v2"])
-def test_whatever_field_is_sent_no_difference_is_without_a_reason(settings: Settings, model: str) -> None:
+def test_every_difference_of_any_field_has_a_reason(settings: Settings, model: str) -> None:
     accepted = 0
     for what, sent in mutated(zoo_like(model)):
         try:
             checked = sent_to(settings, sent)
         except Invalid:
-            continue  # said aloud as well
+            continue  # refused with a reason
         accepted += 1
         found = by_field(settings, checked)
         for field, change in found.items():
@@ -186,7 +186,7 @@ def test_whatever_field_is_sent_no_difference_is_without_a_reason(settings: Sett
     assert accepted > 150
 
 
-def test_lists_of_thousands_are_counted_instead_of_shown(settings: Settings) -> None:
+def test_long_lists_are_counted_instead_of_shown(settings: Settings) -> None:
     sent = zoo_like("efficientdet_d0")
     sent.train_input_reader.tf_record_input_reader.input_path[:] = [f"/data/{n}" for n in range(3_000)]
     found = changes_to(settings, sent)
@@ -195,14 +195,14 @@ def test_lists_of_thousands_are_counted_instead_of_shown(settings: Settings) -> 
     assert len(found) < 60
 
 
-def test_a_config_that_is_too_long_once_it_is_written_out_is_refused(settings: Settings) -> None:
+def test_a_config_whose_stored_text_is_too_long_is_refused(settings: Settings) -> None:
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
     listed = text.replace("aspect_ratios: 1.0\n", f"aspect_ratios: [{'1,' * 9_000}1]\n", 1)
     with pytest.raises(Invalid, match=r"pipeline_config: .*(characters long|more than)"):
         check_request(settings, {"dataset": "shapes", "pipeline_config": listed, "checkpoint": None})
 
 
-def test_weights_that_are_not_there_are_refused_unless_the_request_speaks_of_them(settings: Settings) -> None:
+def test_a_config_with_unknown_weights_is_refused_unless_the_request_sets_checkpoint(settings: Settings) -> None:
     sent = {"dataset": "shapes", "pipeline_config": pipeline_config.to_text(zoo_like("efficientdet_d0"))}
     with pytest.raises(Invalid) as refused:
         check_request(settings, sent)
@@ -213,7 +213,7 @@ def test_weights_that_are_not_there_are_refused_unless_the_request_speaks_of_the
     assert check_request(settings, {**sent, "checkpoint": None}).asked.model == "efficientdet_d0"
 
 
-def test_a_registered_checkpoint_takes_the_place_of_the_one_in_the_config(settings: Settings) -> None:
+def test_a_registered_checkpoint_replaces_the_one_in_the_config(settings: Settings) -> None:
     write_index(settings.checkpoints_dir / "mine" / "ckpt-0.index", shapes_of(catalogue.get("efficientdet_d0")))
     found = changes_to(settings, zoo_like("efficientdet_d0"), checkpoint="mine")
     assert found["train_config.fine_tune_checkpoint"]["reason"] == "the registered checkpoint mine"
@@ -221,7 +221,7 @@ def test_a_registered_checkpoint_takes_the_place_of_the_one_in_the_config(settin
     assert (kind["before"], kind["after"], kind["group"]) == ('"classification"', '"detection"', "checkpoint")
 
 
-def test_a_summary_says_that_fields_differ() -> None:
+def test_a_summary_counts_changed_fields() -> None:
     change = {"group": "dataset"}
     assert own_config_changes.with_count("As asked.", [{"group": "unused"}]) == "As asked."
     assert "2 fields of your pipeline.config changed" in own_config_changes.with_count("As asked.", [change, change])

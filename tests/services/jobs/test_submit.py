@@ -1,4 +1,4 @@
-"""Submitting: a row and an event, once per key, on both databases."""
+"""Submitting stores a job and an event, once per key, on both databases."""
 
 import threading
 from typing import Any
@@ -35,11 +35,11 @@ def test_a_job_is_queued_with_its_plan_and_an_event(desk: Desk) -> None:
     assert (event.kind, event.data["by"]) == ("submitted", "owner")
 
 
-def test_a_job_without_a_name_is_called_after_what_it_does(desk: Desk) -> None:
+def test_a_job_without_a_name_is_named_after_model_and_dataset(desk: Desk) -> None:
     assert desk.job(ask(desk).job_id).name == "efficientdet_d0 on shapes"
 
 
-def test_a_job_too_large_for_every_device_is_planned_smaller_from_the_start(desk: Desk) -> None:
+def test_a_job_too_large_for_every_device_is_planned_smaller_at_once(desk: Desk) -> None:
     desk.slots(1000)
     job = desk.job(ask(desk, train={"steps": 10, "batch_size": 64}).job_id)
     assert job.plan["batch_size"] == 64
@@ -48,13 +48,13 @@ def test_a_job_too_large_for_every_device_is_planned_smaller_from_the_start(desk
     assert job.planned["changes"][0]["reason"]
 
 
-def test_a_job_that_no_device_can_hold_is_refused_and_leaves_no_trace(desk: Desk) -> None:
+def test_a_job_that_no_device_can_hold_is_refused_and_not_stored(desk: Desk) -> None:
     desk.slots(100)
     assert "smaller model" in refused(desk, "model")
     assert (desk.rows(Job), desk.rows(Event)) == ([], [])
 
 
-def test_a_job_that_the_policy_keeps_from_fitting_is_refused_with_what_would_fit(desk: Desk) -> None:
+def test_a_job_that_only_the_policy_keeps_from_fitting_is_refused_with_a_fitting_plan(desk: Desk) -> None:
     desk.slots(1000)
     large = {"steps": 10, "batch_size": 64}
     message = refused(desk, "policy", policy={"levers": ["image_size"]}, train=large)
@@ -66,7 +66,7 @@ def test_a_job_that_the_policy_keeps_from_fitting_is_refused_with_what_would_fit
 def test_more_memory_than_any_known_device_has_is_refused_unless_the_job_waits_for_it(desk: Desk) -> None:
     desk.slots(1000)
     desk.slots(4000, host="large")
-    desk.change(Device, "large/cpu-0", seen_at=ago(120))  # away, and expected back
+    desk.change(Device, "large/cpu-0", seen_at=ago(120))  # absent, but expected back
     message = refused(desk, "device.min_memory_mb", device={"min_memory_mb": 5000})
     assert message.startswith("no device has 5000 MB: the largest, ")
     assert "large/cpu-0), has 4000 MB" in message
@@ -89,7 +89,7 @@ def test_a_job_may_wait_for_a_device_that_can_hold_it(desk: Desk) -> None:
     assert claim.plan.to_dict() == desk.job(job_id).asked
 
 
-def test_a_job_for_a_device_that_is_away_for_a_moment_is_accepted(desk: Desk) -> None:
+def test_a_job_for_a_briefly_absent_device_is_accepted(desk: Desk) -> None:
     desk.slots(4000, host="large")
     desk.slots(100)
     desk.change(Device, "large/cpu-0", seen_at=ago(120))
@@ -98,7 +98,7 @@ def test_a_job_for_a_device_that_is_away_for_a_moment_is_accepted(desk: Desk) ->
 
 
 def refused(desk: Desk, field: str, **request: Any) -> str:
-    """What submitting is refused with; the estimate of the same says it too."""
+    """The message that submitting is refused with. The estimate of the same request must have it too."""
     with pytest.raises(Invalid) as caught:
         ask(desk, **request)
     [fault] = caught.value.faults
@@ -112,17 +112,17 @@ def refused(desk: Desk, field: str, **request: Any) -> str:
     return fault.message
 
 
-def test_before_any_device_is_known_a_job_is_taken_as_it_is(desk: Desk) -> None:
+def test_before_any_device_is_known_a_job_keeps_its_requested_plan(desk: Desk) -> None:
     job = desk.job(ask(desk).job_id)
     assert (job.state, job.plan) == (State.QUEUED, job.asked)
 
 
-def test_what_is_refused_leaves_nothing(desk: Desk) -> None:
+def test_a_refused_request_stores_nothing(desk: Desk) -> None:
     with pytest.raises(Invalid):
         ask(desk, key="k", dataset="none")
     assert desk.rows(Job) == []
     assert desk.rows(IdempotencyKey) == []
-    assert ask(desk, key="k").replayed is False  # the key is still free
+    assert ask(desk, key="k").replayed is False  # the key was not stored
 
 
 def test_the_same_request_with_the_same_key_is_the_same_job(desk: Desk) -> None:
@@ -133,7 +133,7 @@ def test_the_same_request_with_the_same_key_is_the_same_job(desk: Desk) -> None:
     assert len(desk.rows(Job)) == 1
 
 
-def test_a_replay_shows_the_job_as_it_was_accepted_even_where_the_dataset_is_gone_since(desk: Desk) -> None:
+def test_a_replay_shows_the_accepted_job_even_if_its_dataset_was_deleted(desk: Desk) -> None:
     first = ask(desk, key="k")
     desk.change(Job, first.job_id, state=State.CANCELLED)
     (desk.settings.home / "datasets").unlink()
@@ -163,7 +163,7 @@ def test_without_a_key_every_request_is_a_job(desk: Desk) -> None:
 def test_simultaneous_requests_with_one_key_are_one_job(
     desk: Desk, same: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of them have looked for the key, and not found it, before the first writes."""
+    """All requests have searched for the key, without finding it, before the first one writes."""
     count = 4
     gate, first_look = threading.Barrier(count), check_request
 
@@ -200,7 +200,7 @@ def limited(desk: Desk, most: int) -> Settings:
     return Settings(**{**vars(desk.settings), "max_jobs_per_user": most})
 
 
-def test_a_user_has_so_many_jobs_at_a_time_and_no_more(desk: Desk) -> None:
+def test_a_user_cannot_exceed_the_limit_of_unfinished_jobs(desk: Desk) -> None:
     settings, other = limited(desk, 2), desk.user("other")
     first = submit(desk.store, settings, desk.owner, desk.request()).job_id
     submit(desk.store, settings, desk.owner, desk.request())
@@ -214,7 +214,7 @@ def test_a_user_has_so_many_jobs_at_a_time_and_no_more(desk: Desk) -> None:
     assert submit(desk.store, settings, desk.owner, desk.request()).job_id
 
 
-def test_the_limit_holds_for_requests_at_the_same_moment(desk: Desk) -> None:
+def test_the_limit_holds_for_simultaneous_requests(desk: Desk) -> None:
     settings, gate, refused = limited(desk, 2), threading.Barrier(6), []
 
     def send() -> None:
@@ -232,7 +232,7 @@ def test_the_limit_holds_for_requests_at_the_same_moment(desk: Desk) -> None:
     assert (len(desk.rows(Job)), len(refused)) == (2, 4)
 
 
-def test_numbers_of_jobs_are_never_given_twice(desk: Desk) -> None:
+def test_job_ids_are_never_reused(desk: Desk) -> None:
     last = ask(desk).job_id
     with desk.store.transaction() as session:
         session.query(Event).delete()
@@ -240,7 +240,7 @@ def test_numbers_of_jobs_are_never_given_twice(desk: Desk) -> None:
     assert ask(desk).job_id > last
 
 
-def test_old_keys_are_forgotten(desk: Desk) -> None:
+def test_old_keys_are_deleted(desk: Desk) -> None:
     first = ask(desk, key="old")
     desk.change(IdempotencyKey, (desk.owner.user_id, "old"), created_at=ago(8 * 24 * 3600))
     ask(desk, key="new")

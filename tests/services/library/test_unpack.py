@@ -1,4 +1,4 @@
-"""What somebody sends is unpacked, or refused with a reason; nothing of it lands elsewhere."""
+"""An archive is unpacked or refused with a reason; nothing is written outside the folder."""
 
 import gzip
 import io
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
-def test_wanted_files_lie_side_by_side(tmp_path: Path, folder: Path, mode: Mode) -> None:
+def test_wanted_files_are_unpacked_without_subfolders(tmp_path: Path, folder: Path, mode: Mode) -> None:
     entries = [file("d", kind=tarfile.DIRTYPE), file("d/one", b"1"), file("./d/e/two", b"22"), file("d/three")]
     archive = tarred(tmp_path / "a.tar", *entries, mode=mode)
     assert [path.name for path in unpack(archive, folder, MB, lambda name: name != "three")] == ["one", "two"]
@@ -65,7 +65,7 @@ def test_wanted_files_lie_side_by_side(tmp_path: Path, folder: Path, mode: Mode)
         (file("again/one"), "two files of this name"),
     ],
 )
-def test_what_could_lead_elsewhere_is_refused(
+def test_entries_that_could_leave_the_folder_are_refused(
     tmp_path: Path, folder: Path, entry: tuple[tarfile.TarInfo, bytes], problem: str
 ) -> None:
     archive = tarred(tmp_path / "a.tar", file("one"), entry)
@@ -74,7 +74,7 @@ def test_what_could_lead_elsewhere_is_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar", "into"]
 
 
-def test_a_small_archive_that_holds_much_is_refused(tmp_path: Path, folder: Path) -> None:
+def test_a_small_archive_that_unpacks_to_much_is_refused(tmp_path: Path, folder: Path) -> None:
     archive = tarred(tmp_path / "a.tgz", file("unwanted", bytes(5 * MB)), mode="w:gz")
     assert archive.stat().st_size < 100_000
     with pytest.raises(ArchiveError, match="more than 4 MB"):
@@ -98,7 +98,7 @@ def test_an_archive_of_too_many_files_is_refused(tmp_path: Path, folder: Path, m
     ],
     ids=["empty", "another kind", "cut", "cut in the gzip", "damaged"],
 )
-def test_what_is_no_whole_archive_is_refused(tmp_path: Path, folder: Path, spoil: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_archive_is_refused(tmp_path: Path, folder: Path, spoil: Callable[[bytes], bytes]) -> None:
     archive = tarred(tmp_path / "a.tar", file("one", b"1" * 3000))
     archive.write_bytes(spoil(archive.read_bytes()))
     with pytest.raises(ArchiveError, match="cannot be read as a tar"):
@@ -106,7 +106,7 @@ def test_what_is_no_whole_archive_is_refused(tmp_path: Path, folder: Path, spoil
 
 
 def header(kind: bytes, data: bytes, size: int | None = None, name: str = "h") -> bytes:
-    """A block that says more about the entry after it."""
+    """An extension header for the entry after it."""
     entry = tarfile.TarInfo(name)
     entry.type, entry.size = kind, len(data) if size is None else size
     return entry.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
@@ -128,7 +128,9 @@ SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"
     ],
     ids=["slow", "large", "long name", "chain", "chain of names", "sparse", "sparse in pax"],
 )
-def test_headers_are_bounded_before_they_are_read(tmp_path: Path, folder: Path, blocks: bytes, problem: str) -> None:
+def test_a_header_that_is_too_long_is_refused_before_it_is_read(
+    tmp_path: Path, folder: Path, blocks: bytes, problem: str
+) -> None:
     archive = tmp_path / "a.tgz"
     archive.write_bytes(gzip.compress(blocks + header(tarfile.REGTYPE, b"data") + bytes(1024)))
     before = time.process_time()
@@ -137,7 +139,7 @@ def test_headers_are_bounded_before_they_are_read(tmp_path: Path, folder: Path, 
     assert time.process_time() - before < 2  # 1 MB of digits would take an hour
 
 
-def test_headers_count_as_what_an_archive_holds(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_count_as_entries_of_an_archive(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.library.unpack._MOST_ENTRIES", 5)
     pair = header(tarfile.XGLTYPE, b"12 path=abc\n") + header(tarfile.REGTYPE, b"data")
     (tmp_path / "a.tar").write_bytes(pair * 3 + bytes(1024))
@@ -146,7 +148,7 @@ def test_headers_count_as_what_an_archive_holds(tmp_path: Path, folder: Path, mo
 
 
 @pytest.mark.parametrize("name", ["\udcff", "a\nb", "a\x1b[31m", "n" * 256])
-def test_a_name_that_cannot_be_shown_or_kept_is_refused(tmp_path: Path, folder: Path, name: str) -> None:
+def test_a_name_that_cannot_be_shown_or_stored_is_refused(tmp_path: Path, folder: Path, name: str) -> None:
     with pytest.raises(ArchiveError, match="is not a valid file name on every system") as refused:
         unpack(tarred(tmp_path / "a.tar", file(name), file(f"again/{name}")), folder, MB, everything)
     assert str(refused.value).isprintable()

@@ -1,4 +1,4 @@
-"""A job that was shrunk for a small device and comes to a larger one: what it gets back, and what people are told."""
+"""A job that was shrunk for a small device grows again on a larger one, and its owner is notified."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def again(desk: Desk) -> Claim:
 
 
 def shrunk(desk: Desk, mb: int = 1000, **request: Any) -> Claim:
-    """A job that ran out on a slot of so many MB and runs there again, smaller."""
+    """A job that ran out on a slot of this size and runs there again with a smaller plan."""
     desk.slots(mb)
     claim = desk.claimed(**{**FREE, **request})
     desk.ran_out(claim, in_use=mb * MB)
@@ -33,13 +33,13 @@ def shrunk(desk: Desk, mb: int = 1000, **request: Any) -> Claim:
 
 
 def only(desk: Desk, number: int, mb: int) -> None:
-    """The one device that is left."""
+    """Replace all devices by this one."""
     for device in desk.rows(Device):
         desk.change(Device, device.id, seen_at=ago(3 * 24 * 3600))
     desk.report(slot(number, mb))
 
 
-def test_what_grows_is_a_new_plan_and_its_owner_is_told(desk: Desk) -> None:
+def test_a_grown_job_gets_a_new_plan_and_its_owner_is_notified(desk: Desk) -> None:
     subscriptions.create(desk.store, desk.settings, desk.owner, "https://hooks.example/x", ["job.replanned"])
     claim = shrunk(desk)
     desk.end(claim, Reason.STOPPED)
@@ -51,11 +51,11 @@ def test_what_grows_is_a_new_plan_and_its_owner_is_told(desk: Desk) -> None:
     *_, last = desk.rows(Delivery)
     assert len(desk.rows(Delivery)) == told + 1
     assert json.loads(last.body)["data"]["summary"].startswith("Raised again")
-    assert desk.job(claim.job_id).version == before + 2  # the plan, and the claim
+    assert desk.job(claim.job_id).version == before + 2  # one for the plan, one for the claim
 
 
 @pytest.mark.parametrize("ended", [Reason.STOPPED, Reason.DISK_FULL])
-def test_a_later_attempt_on_a_larger_device_is_as_asked_again(desk: Desk, ended: Reason) -> None:
+def test_a_later_attempt_on_a_larger_device_gets_the_requested_plan_again(desk: Desk, ended: Reason) -> None:
     claim = shrunk(desk)
     desk.end(claim, ended)
     desk.set("jobs", not_before=None)
@@ -85,7 +85,7 @@ def test_on_the_same_device_the_plan_stays(desk: Desk) -> None:
     assert desk.attempt(same).planned["changes"] == []
 
 
-def test_a_backbone_does_not_come_back(desk: Desk) -> None:
+def test_a_smaller_backbone_is_not_grown_back(desk: Desk) -> None:
     request = {"model": "efficientdet_d1", "policy": {"plan_ahead": False, "levers": ["micro_batch", "backbone"]}}
     claim = shrunk(desk, 420, **request)
     assert (claim.plan.model, claim.plan.micro_batch) == ("efficientdet_d0", 1)
@@ -95,7 +95,7 @@ def test_a_backbone_does_not_come_back(desk: Desk) -> None:
     assert (grown.plan.model, grown.plan.micro_batch) == ("efficientdet_d0", 8)
 
 
-def test_who_has_grown_is_small_again_where_only_a_small_device_is_free(desk: Desk) -> None:
+def test_a_grown_job_shrinks_back_if_only_a_small_device_is_free(desk: Desk) -> None:
     claim = shrunk(desk)
     desk.end(claim, Reason.STOPPED)
     only(desk, 1, 64_000)
@@ -113,7 +113,7 @@ def test_who_has_grown_is_small_again_where_only_a_small_device_is_free(desk: De
     assert small.plan.to_dict() not in [attempt.plan for attempt in failed]
 
 
-def test_who_has_grown_and_prefers_to_wait_waits_for_the_larger_device(desk: Desk) -> None:
+def test_a_grown_job_that_prefers_to_wait_waits_for_the_larger_device(desk: Desk) -> None:
     claim = shrunk(desk, policy={"plan_ahead": False, "prefer": "wait"})
     desk.end(claim, Reason.STOPPED)
     only(desk, 1, 64_000)

@@ -1,4 +1,4 @@
-"""Between the store and the planner: which devices count, and what was measured."""
+"""Plans from the store's rows: which devices count, and which measurements."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -35,7 +35,7 @@ def first(desk: Desk, policy: Policy | None = None, min_bytes: int = 0, **reques
         return plan_job.plan_first(session, checked.asked, policy or Policy(), min_bytes, utc_now())
 
 
-def test_a_first_plan_is_for_the_largest_device_that_is_there(desk: Desk) -> None:
+def test_a_first_plan_is_for_the_largest_present_device(desk: Desk) -> None:
     desk.slots(1000, 3000)
     desk.slots(64_000, host="away")
     desk.change(Device, "away/cpu-0", seen_at=ago(120))
@@ -53,19 +53,19 @@ def test_without_devices_there_is_no_capacity_and_the_plan_is_as_asked(desk: Des
     assert isinstance(found.decision, Decision)
 
 
-def test_a_gpu_holds_less_than_is_printed_on_it(desk: Desk) -> None:
+def test_a_gpus_capacity_is_less_than_its_nominal_memory(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 24 * GB))
     assert first(desk).capacity == 24 * GB - 600 * MB
 
 
-def test_what_fits_nowhere_is_given_up_with_its_floors(desk: Desk) -> None:
+def test_a_job_that_fits_nowhere_is_given_up_with_the_policys_lower_limits(desk: Desk) -> None:
     desk.slots(100)
     decision = first(desk, Policy(levers=(Lever.IMAGE_SIZE,))).decision
     assert isinstance(decision, GiveUp)
     assert "even at your minimums (image 256×256)" in decision.reason
 
 
-def test_this_boxs_own_measurements_go_before_the_catalogue(desk: Desk) -> None:
+def test_own_measurements_override_the_catalogue(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     Events(desk.folder(claim)).step(1, peak=777 * MB)
@@ -86,7 +86,7 @@ def ran_out(desk: Desk, **request: Any) -> Claim:
     return claim
 
 
-def test_the_next_plan_is_smaller_and_says_what_it_is_meant_for(desk: Desk) -> None:
+def test_the_next_plan_is_smaller_and_names_its_capacity(desk: Desk) -> None:
     desk.slots(1000)
     claim = ran_out(desk)
     job = desk.job(claim.job_id)
@@ -96,7 +96,7 @@ def test_the_next_plan_is_smaller_and_says_what_it_is_meant_for(desk: Desk) -> N
     assert again(desk).device_key == claim.device_key
 
 
-def test_an_attempt_that_the_host_interrupted_is_not_counted_against_the_policy(desk: Desk) -> None:
+def test_an_attempt_interrupted_by_the_host_does_not_count_towards_max_attempts(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False, "max_attempts": 2}, train={"steps": 10, "batch_size": 8})
     desk.end(claim, Reason.STOPPED)
@@ -107,7 +107,7 @@ def test_an_attempt_that_the_host_interrupted_is_not_counted_against_the_policy(
     assert "attempt 2 needed more" in job.planned["summary"]
 
 
-def test_who_prefers_to_shrink_is_fitted_to_what_is_free(desk: Desk) -> None:
+def test_a_job_that_prefers_to_shrink_is_fitted_to_free_devices(desk: Desk) -> None:
     desk.slots(1000, 64_000)
     blocker = desk.claimed(policy={"plan_ahead": False})
     assert blocker.device_key == "cpu-1"
@@ -116,7 +116,7 @@ def test_who_prefers_to_shrink_is_fitted_to_what_is_free(desk: Desk) -> None:
     assert desk.job(claim.job_id).planned["capacity_bytes"] == 1000 * MB
 
 
-def test_who_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) -> None:
+def test_a_job_that_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) -> None:
     desk.slots(1000, 64_000)
     blocker = desk.claimed(policy={"plan_ahead": False})
     claim = ran_out(desk, **LARGE, policy={"plan_ahead": False, "prefer": "wait"})
@@ -129,7 +129,7 @@ def test_who_prefers_to_wait_keeps_its_plan_for_the_larger_device(desk: Desk) ->
     assert again(desk).device_key == "cpu-1"
 
 
-def test_who_prefers_to_wait_is_not_shrunk_while_the_larger_device_has_a_problem_or_is_away(desk: Desk) -> None:
+def test_a_job_that_prefers_to_wait_keeps_its_plan_while_the_larger_device_is_absent_or_broken(desk: Desk) -> None:
     waits = {**LARGE, "policy": {"plan_ahead": False, "prefer": "wait"}}
     desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
     claim = ran_out(desk, **waits)
@@ -142,7 +142,7 @@ def test_who_prefers_to_wait_is_not_shrunk_while_the_larger_device_has_a_problem
     assert "Waits for box/cpu-1" in waits_for(desk.job(other.job_id))
 
 
-def test_a_device_that_never_told_its_memory_is_no_reason_to_fail(desk: Desk) -> None:
+def test_a_device_of_unknown_memory_does_not_fail_a_job(desk: Desk) -> None:
     unknown = gpu(0, total=0, free=0, problem="there is no driver")
     desk.report(unknown)
     job_id = desk.submit()
@@ -155,7 +155,7 @@ def test_a_device_that_never_told_its_memory_is_no_reason_to_fail(desk: Desk) ->
     assert waits_for(desk.job(large)) == "Waits for GPU 0 (box/gpu-0): there is no driver"
 
 
-def test_a_device_that_stays_broken_is_not_waited_for_for_ever(desk: Desk) -> None:
+def test_a_device_that_stays_broken_is_not_waited_for_any_longer(desk: Desk) -> None:
     desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
     claim = ran_out(desk, **LARGE, policy={"plan_ahead": False, "prefer": "wait"})
     assert desk.claim() is None
@@ -165,14 +165,14 @@ def test_a_device_that_stays_broken_is_not_waited_for_for_ever(desk: Desk) -> No
     assert smaller.plan.micro_batch < 64
 
 
-def test_a_device_with_a_problem_is_not_planned_for(desk: Desk) -> None:
+def test_a_plan_is_not_made_for_a_device_with_a_problem(desk: Desk) -> None:
     desk.report(slot(0, 1000), slot(1, 64_000, problem="on fire"))
     claim = ran_out(desk, **LARGE)
     assert claim.device_key == "cpu-0"
     assert desk.job(claim.job_id).planned["capacity_bytes"] == 1000 * MB
 
 
-def test_no_plan_comes_twice_and_every_series_of_failures_ends(desk: Desk) -> None:
+def test_no_plan_repeats_and_every_series_of_failures_ends(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False, "max_attempts": 20}, **LARGE)
     plans = []
@@ -189,7 +189,7 @@ def test_no_plan_comes_twice_and_every_series_of_failures_ends(desk: Desk) -> No
 
 
 def measure(desk: Desk, sizes: Iterable[tuple[int, int]], *, brief: bool = False) -> None:
-    """Micro-batches and what each came to in MB, the newest last."""
+    """Store measurements of micro-batches with their peaks in MB, the newest last."""
     job_id = desk.submit()
     with desk.store.transaction() as session:
         for micro_batch, peak in sizes:
@@ -203,7 +203,7 @@ def measure(desk: Desk, sizes: Iterable[tuple[int, int]], *, brief: bool = False
             )  # fmt: skip
 
 
-def test_of_one_plan_the_newest_measurements_count(desk: Desk) -> None:
+def test_only_the_newest_measurements_of_one_plan_count(desk: Desk) -> None:
     desk.slots(4000)
     measure(desk, [(8, 600)] * 20 + [(8, 700)] * 10)
     found = first(desk)
@@ -212,7 +212,7 @@ def test_of_one_plan_the_newest_measurements_count(desk: Desk) -> None:
     assert len(desk.measurements()) == 30, "the others are kept"
 
 
-def test_a_plan_that_is_repeated_without_end_does_not_hide_what_others_have_measured(desk: Desk) -> None:
+def test_a_plan_that_is_often_repeated_does_not_hide_other_measurements(desk: Desk) -> None:
     desk.slots(4000)
     measure(desk, [(1, 500)] + [(8, 1900)] * 30)
     found = first(desk)
@@ -227,7 +227,7 @@ def test_many_short_attempts_do_not_hide_a_long_one(desk: Desk) -> None:
     assert [row.peak_bytes for row in desk.measurements() if row.superseded_at is None] == [1700 * MB, *[1500 * MB] * 8]
 
 
-def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_law_of_a_ladder_reads_a_bounded_number_of_rows(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurements, "_LATEST", 3)
     desk.slots(4000)
     measure(desk, [(size, 500 + 10 * size) for size in range(1, 7)])
@@ -236,7 +236,7 @@ def test_the_law_of_a_ladder_is_bounded_in_rows(desk: Desk, monkeypatch: pytest.
     assert found.decision.prediction.points == 3
 
 
-def test_a_capacity_knows_what_is_free_and_the_size_of_the_device(desk: Desk) -> None:
+def test_a_capacity_has_the_free_memory_and_the_size_of_the_device(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 10 * GB, others=14 * GB), slot(0, 1000, free_mb=300))
     card, cpu = sorted(capacities_of(desk.rows(Device)), key=lambda room: room.kind, reverse=True)
     assert (card.size_bytes, card.total_bytes, card.free_bytes) == (24 * GB, 24 * GB - 600 * MB, 10 * GB - 600 * MB)

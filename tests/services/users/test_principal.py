@@ -1,4 +1,4 @@
-"""Users and tokens: the first admin, who a token stands for, and what it can never do."""
+"""Users and tokens: the first admin, authentication, and the limits of a token's rights."""
 
 import datetime
 import stat
@@ -41,9 +41,7 @@ def secret_of(created: Result) -> str:
     return created.secret
 
 
-def test_the_first_admin_token_is_made_once_and_kept_where_only_its_owner_reads(
-    store: Store, settings: Settings
-) -> None:
+def test_the_first_admin_token_is_created_once_in_a_private_file(store: Store, settings: Settings) -> None:
     secret = principal.ensure_admin(store, settings)
     assert secret is not None
     assert settings.admin_token_file.read_text() == secret + "\n"
@@ -52,7 +50,7 @@ def test_the_first_admin_token_is_made_once_and_kept_where_only_its_owner_reads(
     assert principal.authenticate(store, secret).is_admin
 
 
-def test_two_first_starts_at_once_make_one_admin(store: Store, settings: Settings) -> None:
+def test_two_first_starts_at_once_create_one_admin(store: Store, settings: Settings) -> None:
     made: list[str | None] = []
     threads = [threading.Thread(target=lambda: made.append(principal.ensure_admin(store, settings))) for _ in range(4)]
     for thread in threads:
@@ -65,14 +63,14 @@ def test_two_first_starts_at_once_make_one_admin(store: Store, settings: Setting
         assert len(session.scalars(select(User)).all()) == 1
 
 
-def test_a_first_start_that_cannot_write_the_file_makes_no_admin(store: Store, tmp_path: Path) -> None:
+def test_a_first_start_that_cannot_write_the_file_creates_no_admin(store: Store, tmp_path: Path) -> None:
     nowhere = Settings(home=tmp_path / "missing")
     with pytest.raises(FileNotFoundError):
         principal.ensure_admin(store, nowhere)
     assert principal.ensure_admin(store, Settings(home=tmp_path)) is not None
 
 
-def test_a_token_has_256_random_bits_and_only_its_digest_is_kept(store: Store, admin: Principal) -> None:
+def test_a_token_has_256_random_bits_and_only_its_digest_is_stored(store: Store, admin: Principal) -> None:
     secret = secret_of(tokens.create(store, admin, "t", [Scope.READ]))
     assert len(secret.removeprefix("dsh_")) == 43
     with store.reading() as session:
@@ -83,12 +81,12 @@ def test_a_token_has_256_random_bits_and_only_its_digest_is_kept(store: Store, a
 
 
 @pytest.mark.parametrize("token", ["", "x", "dsh_" + "0" * 43, "é" * 43, "x" * 10_000, "\0"])
-def test_what_is_no_token_stands_for_nobody(store: Store, admin: Principal, token: str) -> None:
+def test_an_invalid_token_is_refused(store: Store, admin: Principal, token: str) -> None:
     with pytest.raises(Unauthenticated):
         principal.authenticate(store, token)
 
 
-def test_a_token_ends_at_its_hour(store: Store, admin: Principal) -> None:
+def test_a_token_expires_on_time(store: Store, admin: Principal) -> None:
     secret = secret_of(tokens.create(store, admin, "t", [Scope.READ], datetime.timedelta(days=1)))
     now = utc_now()
     principal.authenticate(store, secret, now + datetime.timedelta(hours=23))
@@ -96,7 +94,7 @@ def test_a_token_ends_at_its_hour(store: Store, admin: Principal) -> None:
         principal.authenticate(store, secret, now + datetime.timedelta(hours=25))
 
 
-def test_the_last_use_is_noted_at_most_once_a_minute(store: Store, admin: Principal) -> None:
+def test_the_last_use_is_recorded_at_most_once_a_minute(store: Store, admin: Principal) -> None:
     created = tokens.create(store, admin, "t", [Scope.READ])
 
     def noted() -> datetime.datetime | None:
@@ -123,7 +121,7 @@ def test_the_last_use_is_noted_at_most_once_a_minute(store: Store, admin: Princi
         (Role.VIEWER, Scope.ADMIN, {Scope.READ}),
     ],
 )
-def test_a_token_is_good_for_what_both_it_and_the_role_allow(
+def test_a_token_has_the_scopes_that_both_it_and_the_role_allow(
     store: Store, admin: Principal, role: Role, given: Scope, left: set[Scope]
 ) -> None:
     principal.create_user(store, admin, "somebody", role)
@@ -131,7 +129,7 @@ def test_a_token_is_good_for_what_both_it_and_the_role_allow(
     assert principal.authenticate(store, secret).scopes == left
 
 
-def test_who_may_change_what(store: Store, admin: Principal, member: Principal) -> None:
+def test_only_owners_and_admins_may_change_an_object(store: Store, admin: Principal, member: Principal) -> None:
     member.require_change(member.user_id)
     admin.require_change(member.user_id)
     with pytest.raises(Forbidden):
@@ -140,7 +138,7 @@ def test_who_may_change_what(store: Store, admin: Principal, member: Principal) 
         Principal(1, "v", Role.VIEWER, frozenset({Scope.READ})).require_change(1)
 
 
-def test_only_admins_make_users_and_a_name_is_taken_once(store: Store, admin: Principal, member: Principal) -> None:
+def test_only_admins_create_users_and_names_are_unique(store: Store, admin: Principal, member: Principal) -> None:
     with pytest.raises(Forbidden):
         principal.create_user(store, member, "bert", Role.MEMBER)
     with pytest.raises(Conflict):
@@ -151,7 +149,7 @@ def test_the_local_principal_is_one_user(store: Store) -> None:
     assert principal.local_principal(store) == principal.local_principal(store)
 
 
-def test_a_token_cannot_be_stronger_than_its_maker_s(store: Store, member: Principal) -> None:
+def test_a_token_cannot_have_more_rights_than_the_token_it_is_created_with(store: Store, member: Principal) -> None:
     with pytest.raises(Invalid):
         tokens.create(store, member, "t", [Scope.ADMIN])
     with pytest.raises(Forbidden):
@@ -160,7 +158,7 @@ def test_a_token_cannot_be_stronger_than_its_maker_s(store: Store, member: Princ
         tokens.create(store, member, "t", [])
 
 
-def test_the_same_key_at_the_same_moment_makes_one_token(store: Store, member: Principal) -> None:
+def test_simultaneous_requests_with_one_key_create_one_token(store: Store, member: Principal) -> None:
     made: list[Result] = []
 
     def create() -> None:
@@ -179,7 +177,7 @@ def test_the_same_key_at_the_same_moment_makes_one_token(store: Store, member: P
     assert "dsh_" not in str(kept.body)
 
 
-def test_what_is_done_to_tokens_and_users_is_written_down(store: Store, admin: Principal, member: Principal) -> None:
+def test_changes_of_tokens_and_users_are_in_the_audit(store: Store, admin: Principal, member: Principal) -> None:
     created = tokens.create(store, member, "t", [Scope.READ])
     tokens.revoke(store, member, created.body["id"])
     tokens.revoke(store, member, created.body["id"])

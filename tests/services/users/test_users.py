@@ -1,4 +1,4 @@
-"""Passwords, sessions and the command for those who have no token at hand."""
+"""Passwords, sessions and the command `python -m services.users`."""
 
 import io
 import sys
@@ -28,7 +28,7 @@ def admin(desk: Desk) -> Principal:
     return desk.admin
 
 
-def test_a_password_is_kept_with_its_own_salt_and_never_itself() -> None:
+def test_a_password_is_stored_as_a_hash_with_its_own_salt() -> None:
     one, other = passwords.hash_password(PASSWORD, "anna"), passwords.hash_password(PASSWORD, "anna")
     assert one != other
     assert PASSWORD not in one
@@ -38,15 +38,15 @@ def test_a_password_is_kept_with_its_own_salt_and_never_itself() -> None:
     assert not passwords.matches(None, "")
 
 
-def test_one_that_was_kept_with_other_parameters_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hash_with_other_parameters_still_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "_N", 16)
     old = passwords.hash_password("résumé of a horse", "anna")
     monkeypatch.undo()
     assert passwords.matches(old, "résumé of a horse")
-    assert passwords.matches(old, "re\u0301sume\u0301 of a horse")  # as another keyboard sends it
+    assert passwords.matches(old, "re\u0301sume\u0301 of a horse")  # as another keyboard encodes it
 
 
-def test_passwords_that_are_made_differ_and_are_good_enough() -> None:
+def test_generated_passwords_differ_and_are_valid() -> None:
     made = {passwords.generate() for _ in range(50)}
     assert len(made) == 50
     for password in made:
@@ -55,12 +55,12 @@ def test_passwords_that_are_made_differ_and_are_good_enough() -> None:
 
 
 @pytest.mark.parametrize("password", ["", "short", "aaaaaaaaaaaaaa", "x" * 300, "ANNA.OF.TEAM"])
-def test_one_that_is_too_easy_is_refused(password: str) -> None:
+def test_a_password_that_is_easy_to_guess_is_refused(password: str) -> None:
     with pytest.raises(Invalid):
         passwords.hash_password(password, "anna.of.team")
 
 
-def test_a_password_that_was_changed_while_it_was_checked_begins_no_session(
+def test_a_password_changed_during_the_check_starts_no_session(
     desk: Desk, admin: Principal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     accounts.create_user(desk.store, admin, "anna", Role.MEMBER, password=PASSWORD)
@@ -77,7 +77,7 @@ def test_a_password_that_was_changed_while_it_was_checked_begins_no_session(
     assert desk.rows(UserSession) == []
 
 
-def test_two_admins_who_disable_each_other_leave_one(desk: Desk, admin: Principal) -> None:
+def test_two_admins_who_disable_each_other_at_once_leave_one(desk: Desk, admin: Principal) -> None:
     accounts.create_user(desk.store, admin, "chef", Role.ADMIN)
     refused: list[Conflict] = []
 
@@ -95,7 +95,7 @@ def test_two_admins_who_disable_each_other_leave_one(desk: Desk, admin: Principa
     assert [error.code for error in refused] == ["last_admin"]
 
 
-def test_sessions_that_are_over_are_forgotten_at_the_next_log_in(desk: Desk, admin: Principal) -> None:
+def test_expired_sessions_are_deleted_at_the_next_log_in(desk: Desk, admin: Principal) -> None:
     accounts.create_user(desk.store, admin, "anna", Role.MEMBER, password=PASSWORD)
     sessions.log_in(desk.store, "anna", PASSWORD, sessions.Browser(user_agent="Firefox\x00\n" + "x" * 500))
     [first] = desk.rows(UserSession)

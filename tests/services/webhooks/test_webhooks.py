@@ -1,4 +1,4 @@
-"""Owners are told what becomes of their jobs: once it is true, signed, again where it failed, and nobody else is."""
+"""Webhooks notify owners of their jobs: after the commit, signed, with retries, and nobody else."""
 
 import dataclasses
 import datetime
@@ -36,7 +36,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def open_desk(desk: Desk) -> Desk:
-    """Webhooks may lead to this machine."""
+    """A desk that allows webhooks to this machine."""
     desk.settings = dataclasses.replace(desk.settings, webhook_private=True)
     desk.slots(4000)
     return desk
@@ -49,7 +49,7 @@ def hook(desk: Desk, url: str, kinds: list[str] = ALL, by: Principal | None = No
 
 
 def deliver(desk: Desk) -> int:
-    """All that is due; returns how many messages that was."""
+    """Send all due messages, and return their number."""
     total = 0
     while True:
         with sending.SendPool(desk.store, desk.settings) as pool:
@@ -64,7 +64,7 @@ def sent(desk: Desk) -> Delivery:
     return delivery
 
 
-def test_the_specification_s_own_example_is_signed_as_it_says() -> None:
+def test_the_specifications_example_gets_its_documented_signature() -> None:
     made = signing.headers(
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -74,7 +74,7 @@ def test_the_specification_s_own_example_is_signed_as_it_says() -> None:
     assert made["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_a_job_that_succeeds_is_told_to_its_owner(open_desk: Desk, receiver: Receiver) -> None:
+def test_a_job_that_succeeds_is_reported_to_its_owner(open_desk: Desk, receiver: Receiver) -> None:
     _, secret = hook(open_desk, receiver.url())
     hook(open_desk, f"{receiver.url()}&other=1", by=open_desk.user("other"))
     claim = open_desk.claimed()
@@ -90,13 +90,13 @@ def test_a_job_that_succeeds_is_told_to_its_owner(open_desk: Desk, receiver: Rec
     assert datetime.datetime.fromisoformat(message["timestamp"]) > ago(60)
     assert message["data"]["job"]["id"] == claim.job_id
     assert (message["data"]["job"]["state"], message["data"]["job"]["owner"]) == ("succeeded", "owner")
-    assert deliver(open_desk) == 0  # once
+    assert deliver(open_desk) == 0  # each message is sent once
     kept = sent(open_desk)
     assert (kept.tries, kept.next_at, kept.status, kept.error) == (1, None, 200, None)
     assert kept.sent_at is not None
 
 
-def test_a_new_plan_is_told_with_its_changes_and_their_reasons(open_desk: Desk, receiver: Receiver) -> None:
+def test_a_new_plan_is_reported_with_its_changes_and_reasons(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     claim = open_desk.claimed()
     open_desk.ran_out(claim, 3 * GB)
@@ -109,12 +109,12 @@ def test_a_new_plan_is_told_with_its_changes_and_their_reasons(open_desk: Desk, 
     assert all(change["reason"] for change in message["data"]["changes"])
 
 
-def test_a_failure_is_told_also_where_the_job_never_started(open_desk: Desk, receiver: Receiver) -> None:
+def test_a_failure_is_reported_even_if_the_job_never_started(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.BAD_CONFIG)
     open_desk.slots(500_000)
     job = open_desk.submit(policy={"levers": [], "plan_ahead": True}, image_size=[1536, 1536])
-    open_desk.slots(1000)  # the large one was taken out
+    open_desk.slots(1000)  # the large device was removed
     assert open_desk.claim() is None
     assert open_desk.job(job).state == State.FAILED
     deliver(open_desk)
@@ -123,14 +123,14 @@ def test_a_failure_is_told_also_where_the_job_never_started(open_desk: Desk, rec
     assert all(message["data"]["job"]["reason"] for message in receiver.messages())
 
 
-def test_only_what_is_wanted_is_told(open_desk: Desk, receiver: Receiver) -> None:
+def test_only_the_wanted_kinds_are_sent(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url(), ["job.failed"])
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     assert deliver(open_desk) == 0
 
 
-def test_what_did_not_happen_after_all_is_not_told(open_desk: Desk, receiver: Receiver) -> None:
-    """The message is part of the transaction."""
+def test_a_rolled_back_change_is_not_reported(open_desk: Desk, receiver: Receiver) -> None:
+    """The message is written in the job's transaction."""
     hook(open_desk, receiver.url())
     claim = open_desk.claimed()
     open_desk.set("leases", token="'another'")
@@ -142,7 +142,7 @@ def make_due(desk: Desk) -> None:
     desk.set("deliveries", "next_at IS NOT NULL", next_at=ago(1))
 
 
-def test_what_failed_is_sent_again_later_and_later_as_the_same_message(open_desk: Desk, receiver: Receiver) -> None:
+def test_a_failed_message_is_sent_again_with_growing_delays(open_desk: Desk, receiver: Receiver) -> None:
     _, secret = hook(open_desk, receiver.url())
     receiver.status = 500
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
@@ -169,7 +169,7 @@ def test_what_failed_is_sent_again_later_and_later_as_the_same_message(open_desk
     assert webhook.failing_since is None
 
 
-def test_after_the_last_try_it_is_given_up(open_desk: Desk, receiver: Receiver) -> None:
+def test_after_the_last_try_a_message_is_given_up(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     receiver.status = 500
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
@@ -188,7 +188,7 @@ def test_redirects_are_not_followed(open_desk: Desk, receiver: Receiver) -> None
     assert sent(open_desk).next_at is not None
 
 
-def test_one_that_is_slow_is_late(open_desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_receiver_times_out(open_desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "_TIMEOUT_S", 0.2)
     hook(open_desk, receiver.url())
     receiver.delay_s = 1.0
@@ -199,10 +199,10 @@ def test_one_that_is_slow_is_late(open_desk: Desk, receiver: Receiver, monkeypat
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_one_that_says_nothing_is_broken_off_also_in_the_middle_of_a_handshake(
+def test_a_silent_receiver_is_disconnected_even_during_the_handshake(
     scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "_TIMEOUT_S", 600.0)  # of each read alone
+    monkeypatch.setattr(sending, "_TIMEOUT_S", 600.0)  # the limit of a single read, not of the whole request
     secret = signing.new_secret()
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/"
@@ -219,14 +219,14 @@ def test_one_that_says_nothing_is_broken_off_also_in_the_middle_of_a_handshake(
         thread.start()
         connection, _ = server.accept()
         with connection:
-            connection.recv(1)  # it has begun to speak, and waits for an answer
+            connection.recv(1)  # the client has started the handshake and waits
             sender.abort()
             thread.join(60)
         assert len(ends) == 1
         sender.close()
 
 
-def test_one_that_is_not_there_holds_up_nobody(open_desk: Desk, receiver: Receiver) -> None:
+def test_an_unreachable_receiver_delays_no_other_message(open_desk: Desk, receiver: Receiver) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         hook(open_desk, f"http://127.0.0.1:{nobody.getsockname()[1]}/")
@@ -239,11 +239,11 @@ def test_one_that_is_not_there_holds_up_nobody(open_desk: Desk, receiver: Receiv
     assert there.sent_at is not None
 
 
-def test_one_user_s_messages_leave_room_for_the_others(open_desk: Desk) -> None:
+def test_one_users_messages_do_not_block_those_of_others(open_desk: Desk) -> None:
     other = open_desk.user("other")
     theirs, _ = hook(open_desk, "http://127.0.0.1/", by=other)
     own, _ = hook(open_desk, "http://127.0.0.1/")
-    for _ in range(150):  # more than are looked at in one go
+    for _ in range(150):  # more than are read at once
         subscriptions.send_test(open_desk.store, other, theirs)
     subscriptions.send_test(open_desk.store, open_desk.owner, own)
     first = deliveries.claim_due(open_desk.store, 8, 2)
@@ -253,16 +253,16 @@ def test_one_user_s_messages_leave_room_for_the_others(open_desk: Desk) -> None:
     assert len(deliveries.claim_due(open_desk.store, 1, 2)) == 1
 
 
-def test_two_workers_do_not_send_the_same(open_desk: Desk, receiver: Receiver) -> None:
+def test_two_workers_do_not_send_the_same_message(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     assert len(deliveries.claim_due(open_desk.store, 10, 2)) == 1
     assert deliveries.claim_due(open_desk.store, 10, 2) == []
-    make_due(open_desk)  # the first one died with it in hand
+    make_due(open_desk)  # as if the first worker died while sending
     assert deliver(open_desk) == 1
 
 
-def test_one_that_is_gone_or_fails_for_days_is_disabled(open_desk: Desk, receiver: Receiver) -> None:
+def test_a_webhook_that_is_gone_or_fails_for_days_is_disabled(open_desk: Desk, receiver: Receiver) -> None:
     number, _ = hook(open_desk, receiver.url())
     receiver.status = 410
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
@@ -305,7 +305,7 @@ def test_one_that_is_gone_or_fails_for_days_is_disabled(open_desk: Desk, receive
         "http://[::1",
     ],
 )
-def test_an_address_that_is_private_or_none_is_refused_at_once(desk: Desk, url: str) -> None:
+def test_a_private_or_invalid_url_is_refused_at_once(desk: Desk, url: str) -> None:
     with pytest.raises(Invalid):
         hook(desk, url)
 
@@ -323,13 +323,13 @@ def test_an_address_that_is_private_or_none_is_refused_at_once(desk: Desk, url: 
         ("rebound.example", "10.1.2.3"),
     ],
 )
-def test_a_name_that_leads_to_a_private_address_is_not_called(
+def test_a_host_name_with_a_private_address_is_not_called(
     desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, host: str, address: str | None
 ) -> None:
     number, _ = hook(desk, f"http://{host}:{receiver.server.server_port}/")
     subscriptions.send_test(desk.store, desk.owner, number)
     [message] = deliveries.claim_due(desk.store, 1, 2)
-    # From here on: nothing but the sending, and nothing that connects.
+    # From here on, only the sender runs, and any connection would fail the test.
     if address is not None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         answer = [(family, socket.SOCK_STREAM, 6, "", (address, receiver.server.server_port))]
@@ -341,8 +341,8 @@ def test_a_name_that_leads_to_a_private_address_is_not_called(
     assert "private address" in (told.error or "")
 
 
-def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that is looked up twice can lead to two places."""
+def test_the_connection_goes_to_the_address_that_was_checked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host name that is resolved twice can give two addresses."""
     number, _ = hook(desk, "http://hooks.example/")
     subscriptions.send_test(desk.store, desk.owner, number)
     [message] = deliveries.claim_due(desk.store, 1, 2)
@@ -366,7 +366,7 @@ def test_the_connection_is_made_to_the_address_that_was_looked_at(desk: Desk, mo
 # Whose they are
 
 
-def test_nothing_is_sent_for_one_whose_account_is_disabled(open_desk: Desk, receiver: Receiver) -> None:
+def test_nothing_is_sent_to_webhooks_of_a_disabled_user(open_desk: Desk, receiver: Receiver) -> None:
     hook(open_desk, receiver.url())
     open_desk.end(open_desk.claimed(), Reason.COMPLETED)
     directory.change(open_desk.store, open_desk.admin, "owner", {"disabled": True})
@@ -375,7 +375,7 @@ def test_nothing_is_sent_for_one_whose_account_is_disabled(open_desk: Desk, rece
     assert (sent(open_desk).next_at, sent(open_desk).error) == (None, "the account of its owner was disabled")
 
 
-def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
+def test_users_cannot_see_or_change_webhooks_of_others(desk: Desk) -> None:
     number, _ = hook(desk, "https://hooks.example/")
     other = desk.user("other")
     assert subscriptions.list_webhooks(desk.store, other) == []
@@ -389,17 +389,17 @@ def test_nobody_sees_or_changes_another_s(desk: Desk) -> None:
     assert subscriptions.list_webhooks(desk.store, desk.owner) == []
 
 
-def test_there_is_a_limit(desk: Desk) -> None:
+def test_a_user_cannot_exceed_the_limit_of_webhooks(desk: Desk) -> None:
     for _ in range(20):
         hook(desk, "https://hooks.example/")
     with pytest.raises(TooMany):
         hook(desk, "https://hooks.example/")
 
 
-def test_removed_it_takes_what_was_to_be_sent_with_it(open_desk: Desk, receiver: Receiver) -> None:
+def test_removing_a_webhook_removes_its_unsent_messages(open_desk: Desk, receiver: Receiver) -> None:
     number, _ = hook(open_desk, receiver.url())
     subscriptions.send_test(open_desk.store, open_desk.owner, number)
     [message] = deliveries.claim_due(open_desk.store, 1, 2)
     subscriptions.remove(open_desk.store, open_desk.owner, number)
-    deliveries.record_result(open_desk.store, message, deliveries.SendResult(200))  # it was under way: no harm
+    deliveries.record_result(open_desk.store, message, deliveries.SendResult(200))  # ignored
     assert open_desk.rows(Delivery) == []
