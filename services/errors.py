@@ -29,6 +29,7 @@ __all__ = [
     "TooFast",
     "TooMany",
     "Unauthenticated",
+    "require_version",
 ]
 
 
@@ -99,3 +100,10 @@ class Invalid(DownshiftError):
         super().__init__("; ".join(f"{fault.field}: {fault.message}" for fault in faults))
         self.faults = tuple(faults)
         self.code = code
+
+
+def require_version(thing: str, current: int, expected: int | None) -> None:
+    """Raises Conflict unless `expected`, the version that the caller has read, is the current one. None: any."""
+    if expected is not None and expected != current:
+        message = f"the {thing} has changed since you read it (now version {current}): read it again"
+        raise Conflict("version_mismatch", message)

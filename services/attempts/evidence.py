@@ -51,5 +51,5 @@ def _samples(session: Session, attempt: Attempt) -> list[Sample]:
     """Device memory over the steps; empty unless the attempt ended while training."""
     if attempt.phase != Phase.TRAINING:
         return []
-    held = training_series.series_of_attempt(session, attempt.job_id, attempt.number, "device_memory", _SAMPLES)
-    return [Sample(bucket.step, round(bucket.mean)) for bucket in held]
+    buckets = training_series.series_of_attempt(session, attempt.job_id, attempt.number, "device_memory", _SAMPLES)
+    return [Sample(bucket.step, round(bucket.mean)) for bucket in buckets]

@@ -13,7 +13,7 @@ from services.datasets import library
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.jobs.states import FINAL, State, Stop, Verb
 from services.domain.tfrecord import DatasetError
-from services.errors import Conflict, NotFound
+from services.errors import Conflict, NotFound, require_version
 from services.idempotency import RequestKey, Result
 from services.jobs import queries, quota, submit, transitions
 from services.jobs.submit import Submitted
@@ -180,10 +180,7 @@ def edit(
     """
     with store.transaction() as session:
         job = _lock_own(session, principal, job_id)
-        if if_match is not None and if_match != job.version:
-            raise Conflict(
-                "version_mismatch", f"the job has changed since you read it (now version {job.version}): read it again"
-            )
+        require_version("job", job.version, if_match)
         wanted = {name: value for name, value in changes.items() if name in _EDITABLE}
         if "priority" in wanted and job.state in FINAL:
             raise Conflict("wrong_state", f"the job is {job.state}: its priority can no longer be changed")

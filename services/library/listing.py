@@ -104,7 +104,7 @@ def _fitting(root: Path, name: str) -> Sequence[str]:
 
 @functools.lru_cache(maxsize=256)
 def _models_of(index: Path, _modified: int) -> tuple[str, ...]:
-    """Cached, because reading an index takes milliseconds; `_modified` tells a replaced file from the old one."""
+    """Cached by path and modification time, so that an unchanged index is read once."""
     shapes = read_shapes(index)
     return tuple(model.name for model in catalogue.MODELS.values() if not fit.misfit(shapes, model))
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, func, literal, or_, select, union_all, update
+from sqlalchemy import ColumnElement, CursorResult, func, literal, or_, select, union_all, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -105,9 +105,12 @@ def tokens(session: Session, user_id: int | None, since: datetime.datetime) -> S
 
 
 def count_valid_tokens(session: Session, user_id: int, now: datetime.datetime) -> int:
-    in_time = or_(Token.expires_at.is_(None), Token.expires_at > now)
-    valid = (Token.user_id == user_id, Token.revoked_at.is_(None), in_time)
-    return session.scalar(select(func.count()).select_from(Token).where(*valid)) or 0
+    valid = select(func.count()).select_from(Token).where(Token.user_id == user_id, *_is_valid(now))
+    return session.scalar(valid) or 0
+
+
+def _is_valid(now: datetime.datetime) -> tuple[ColumnElement[bool], ...]:
+    return Token.revoked_at.is_(None), or_(Token.expires_at.is_(None), Token.expires_at > now)
 
 
 def touch(session: Session, token_id: int, now: datetime.datetime, not_since: datetime.datetime) -> bool:
@@ -150,13 +153,10 @@ def valid_credentials(
 
     Does not check whose a token or session is: that never changes.
     """
-    in_time = or_(Token.expires_at.is_(None), Token.expires_at > now)
     rows = session.execute(
         union_all(
             select(literal("user"), User.id, User.role).where(User.id.in_(user_ids), User.disabled_at.is_(None)),
-            select(literal("token"), Token.id, literal("")).where(
-                Token.id.in_(token_ids), Token.revoked_at.is_(None), in_time
-            ),
+            select(literal("token"), Token.id, literal("")).where(Token.id.in_(token_ids), *_is_valid(now)),
             select(literal("session"), UserSession.id, literal("")).where(
                 UserSession.id.in_(session_ids), UserSession.expires_at > now
             ),

@@ -10,7 +10,7 @@ from services import idempotency, usage
 from services.clock import stamp, utc_now
 from services.domain.jobs.limits import Limits
 from services.domain.jobs.states import State
-from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound
+from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound, require_version
 from services.idempotency import RequestKey, Result
 from services.page import Page
 from services.settings import Settings
@@ -59,10 +59,10 @@ def create(
     """As `principal.create_user`; the result's body is the user as the API shows it."""
     principal.require(Scope.ADMIN)
     asked = {"name": name, "role": role, "limits": _limits(limits), "has_password": password is not None}
-    password_hash = principals.check_new_user(name, password)
+    new_user = principals.check_new_user(name, role, password, limits)
 
     def add(session: Session) -> Result:
-        user = principals.add_user(session, principal, name, role, password_hash, limits)
+        user = principals.add_user(session, principal, new_user)
         shown = _view(user, usage.of_user(session, settings, utc_now(), user.id))
         return Result(shown, shown["links"]["self"])
 
@@ -97,11 +97,7 @@ def change(
         user = accounts.lock_user(session, name)
         if user is None:
             raise _no_such_user(name)
-        if if_match is not None and if_match != user.version:
-            raise Conflict(
-                "version_mismatch",
-                f"the user has changed since you read it (now version {user.version}): read it again",
-            )
+        require_version("user", user.version, if_match)
         _apply(session, user, changes, password_hash, now)
         _require_an_admin_left(admins, user)
         user.version += 1

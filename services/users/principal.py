@@ -227,33 +227,40 @@ def create_user(
     Raises Forbidden, Invalid, Conflict("name_taken").
     """
     principal.require(Scope.ADMIN)
-    password_hash = check_new_user(name, password)
+    new_user = check_new_user(name, role, password, NO_LIMITS)
     with store.transaction() as session:
-        return add_user(session, principal, name, role, password_hash, NO_LIMITS).id
+        return add_user(session, principal, new_user).id
 
 
-def add_user(
-    session: Session, principal: Principal, name: str, role: Role, password_hash: str | None, limits: Limits
-) -> User:
+@dataclass(frozen=True)
+class _NewUser:
+    name: str
+    role: Role
+    password_hash: str | None
+    limits: Limits
+
+
+def add_user(session: Session, principal: Principal, new: _NewUser) -> User:
     """Raises Conflict("name_taken")."""
     now = utc_now()
-    user = accounts.add_user(session, name, role, now)
+    user = accounts.add_user(session, new.name, new.role, now)
     if user is None:
-        raise Conflict("name_taken", f"a user called {name!r} already exists")
-    user.password = password_hash
-    user.max_queued, user.max_running = limits.max_queued, limits.max_running
-    user.device_hours_week = limits.device_hours_week
+        raise Conflict("name_taken", f"a user called {new.name!r} already exists")
+    user.password = new.password_hash
+    user.max_queued, user.max_running = new.limits.max_queued, new.limits.max_running
+    user.device_hours_week = new.limits.device_hours_week
     session.flush()
-    audit.add(session, principal.user_id, "user.create", f"user {name}", now, role=str(role))
+    audit.add(session, principal.user_id, "user.create", f"user {new.name}", now, role=str(new.role))
     return user
 
 
-def check_new_user(name: str, password: str | None) -> str | None:
-    """Check a new user's name and password, and return the password's hash. Raises Invalid."""
+def check_new_user(name: str, role: Role, password: str | None, limits: Limits) -> _NewUser:
+    """Check the name and the password, and hash the password. Takes tenths of a second. Raises Invalid."""
     if not NAME.fullmatch(name):
         raise Invalid(
             [Fault("name", "use at most 64 lower-case letters, digits and . _ @ -, starting with a letter or digit")]
         )
     if name in (LOCAL, "me"):
         raise Invalid([Fault("name", f"{name!r} is reserved: choose another name")])
-    return None if password is None else passwords.hash_password(password, name)
+    password_hash = None if password is None else passwords.hash_password(password, name)
+    return _NewUser(name, role, password_hash, limits)

@@ -11,7 +11,7 @@ from services import idempotency
 from services.clock import stamp, utc_now
 from services.domain.webhooks.public_addresses import is_public
 from services.domain.webhooks.signing import new_secret
-from services.errors import Conflict, Fault, Invalid, NotFound, TooMany
+from services.errors import Conflict, Fault, Invalid, NotFound, TooMany, require_version
 from services.idempotency import RequestKey, Result
 from services.settings import Settings
 from services.store import audit, webhooks
@@ -82,7 +82,7 @@ def update(
     now = utc_now()
     with store.transaction() as session:
         webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
-        _check_version(webhook, version)
+        require_version("webhook", webhook.version, version)
         if "url" in changes:
             webhook.url = changes["url"]
         if "kinds" in changes:
@@ -104,7 +104,7 @@ def remove(store: Store, principal: Principal, webhook_id: int, version: int | N
     principal.require(Scope.SUBMIT)
     with store.transaction() as session:
         webhook = _own(webhooks.lock(session, webhook_id), principal, webhook_id)
-        _check_version(webhook, version)
+        require_version("webhook", webhook.version, version)
         webhooks.remove(session, webhook)
         audit.add(session, principal.user_id, "webhook.delete", f"webhook {webhook_id}", utc_now())
 
@@ -136,11 +136,6 @@ def _own(webhook: Webhook | None, principal: Principal, webhook_id: int) -> Webh
     if webhook is None or not (webhook.user_id == principal.user_id or principal.is_admin):
         raise NotFound(f"there is no webhook {webhook_id}")
     return webhook
-
-
-def _check_version(webhook: Webhook, version: int | None) -> None:
-    if version is not None and webhook.version != version:
-        raise Conflict("version_mismatch", f"the webhook is at version {webhook.version} now; read it again")
 
 
 def _check_url(settings: Settings, url: str) -> None:
