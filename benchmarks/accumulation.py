@@ -1,10 +1,10 @@
-"""How far one step of batch 4 and one of 2 × micro-batch 2 differ, on real models with the same weights and images.
+"""Compare one step of batch 4 with one of 2 × micro-batch 2, on real models with the same weights and images.
 
     python benchmarks/accumulation.py
 
-prints |update of the halves - update of the whole| / |update of the whole| over all trained weights. Where the loss is
-a mean over images and batch normalisation is frozen, only float32 rounding is left. Batch normalisation with batch
-statistics sees 2 images instead of 4; EfficientDet divides its loss by the matched anchors of what it sees at once.
+prints |update of the halves - update of the whole| / |update of the whole| over all trained weights. If the loss is a
+mean over images and batch normalisation is frozen, only float32 rounding differs. Batch normalisation with batch
+statistics uses 2 images instead of 4. EfficientDet divides its loss by the matched anchors of one micro-batch.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset
 
 BATCH = 4
-EVERYTHING = 100_000  # more than there are anchors, so that the random sample is all of them
+EVERYTHING = 100_000  # more than there are anchors, so that the random sample contains all
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _deterministic_config(model: str, dataset: Dataset, batch_norm: str) -> Any:
 
 
 def _update(config: Any, model: Any, images: list[Any], *, micro_batch: int) -> tuple[Any, float]:
-    """What one step changes, from the same weights each time, and its mean loss."""
+    """The change of the weights by one step, always from the same weights, and the step's mean loss."""
     import tensorflow as tf
 
     from worker.trainer.step import TrainStep

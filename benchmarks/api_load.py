@@ -1,16 +1,15 @@
-"""How long the api takes to answer with few jobs and with many, and what event streams cost the database.
+"""Measure the api's response times with few and with many jobs, and the database load of event streams.
 
     python benchmarks/api_load.py            # fills a million jobs first, about 6 minutes; 12 GB of disk
     python benchmarks/api_load.py --quick    # about two minutes: does it work?
 
-For each size there is a database filled by `many_jobs.py` and an api process as the launcher starts it, asked over
-HTTP with a token. The sizes take turns, request by request, so that what else the machine does hits all alike. The
-goal: with more jobs at most 1.3 times as long as with the fewest, and nothing above 100 ms (p95) up to 100,000 jobs.
-What misses it is marked and named again at the end, and the exit status is 1. `--data FOLDER` keeps the databases for
-the next time.
+For each size, `many_jobs.py` fills a database, and an api process runs as the launcher starts it. Requests go over HTTP
+with a token. The sizes take turns, request by request, so that other load of the machine affects all alike. The goal:
+with more jobs at most 1.3 times the time of the fewest, and at most 100 ms (p95) up to 100,000 jobs. Missed goals are
+marked and listed at the end, and the exit status is 1. `--data FOLDER` keeps the databases for the next run.
 
-The second part opens event streams, counts what the api asks of PostgreSQL meanwhile (the server's own count of
-transactions, without those of the writer), and measures how long an event takes from its commit to each listener.
+The second part opens event streams, counts the api's transactions in PostgreSQL meanwhile (the server's own count,
+without those of the writer), and measures the time of an event from its commit to each listener.
 """
 
 import argparse
@@ -68,7 +67,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="downshift-load-")))
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o755)  # as root, the server of PostgreSQL is another user
+        folder.chmod(0o755)  # as root, PostgreSQL's server runs as another user
         home = folder / "home"
         if not home.exists():
             sample_home(home)
@@ -122,7 +121,7 @@ def postgres_url(server: str, jobs: int) -> str:
 
 
 def filled(url: str, home: Path, count: int, points: int) -> Filled:
-    """As it was left by the last run, or made now."""
+    """The database of the last run, or a new one."""
     with contextlib.closing(Store.open(url)) as store:
         try:
             with store.reading() as session:
@@ -171,13 +170,13 @@ def serving(kind: str, rows: Filled, url: str, home: Path, broker: str) -> Itera
         user = principal.local_principal(store)
         admin = session.get_one(principal.User, user.user_id)
         token = principal.new_token(session, admin, "api_load", [Scope.ADMIN], None, utc_now())[1]
-        tomorrow = utc_now() + datetime.timedelta(days=1)  # nobody reports them here
+        tomorrow = utc_now() + datetime.timedelta(days=1)  # no worker reports the devices here
         session.execute(text("UPDATE devices SET seen_at = :at"), {"at": tomorrow})
     process = subprocess.Popen(
         dying_with_us([sys.executable, "-m", "api"], signal.SIGKILL),
         env=os.environ | settings.to_environment(),
         cwd=ROOT,
-        start_new_session=True,  # Ctrl-C is ours
+        start_new_session=True,  # Ctrl-C must reach this process only
     )
     try:
         with httpx.Client(
@@ -234,12 +233,12 @@ def post(path: str, body: dict[str, Any], status: int, after: Callable[[Target, 
 
 
 def cancel(target: Target, job: Any) -> None:
-    """So that the queue stays as long as it is."""
+    """Keeps the length of the queue constant."""
     target.client.post(f"/v1/jobs/{job['id']}/cancel").raise_for_status()
 
 
 def claim(target: Target) -> float:
-    """What a worker does, without HTTP: the next job gets a device; then it is undone."""
+    """A worker's claim of the next job, without HTTP; undone afterwards."""
     started = time.perf_counter()
     with target.store.transaction() as session:
         claimed = scheduling._claim(session, target.settings, "boot", utc_now())
@@ -249,8 +248,8 @@ def claim(target: Target) -> float:
     return took
 
 
-def look(target: Target) -> float:
-    """A worker's look without anything to do: no device is free."""
+def poll(target: Target) -> float:
+    """A worker's poll with no free device."""
     settings = dataclasses.replace(target.settings, host="elsewhere")
     started = time.perf_counter()
     with target.store.reading() as session:
@@ -293,14 +292,14 @@ QUESTIONS: dict[str, Ask] = {
     "whoami": get("/v1/whoami"),
     "/metrics": get("/metrics"),
     "(claim, no HTTP)": claim,
-    "(look, no HTTP)": look,
+    "(poll, no HTTP)": poll,
 }
 
-Times = dict[tuple[str, int], list[float]]  # by question and place of the target
+Times = dict[tuple[str, int], list[float]]  # by request and index of the target
 
 
 def measure(targets: Sequence[Target], rounds: int) -> Times:
-    """Ctrl-C ends it early."""
+    """Ctrl-C ends the measurement early."""
     found: Times = {}
     order = random.Random(1)
     with contextlib.suppress(KeyboardInterrupt):
@@ -308,7 +307,7 @@ def measure(targets: Sequence[Target], rounds: int) -> Times:
             for name, ask in QUESTIONS.items():
                 for place in order.sample(range(len(targets)), len(targets)):
                     took = ask(targets[place])
-                    if number >= 2:  # the first ones open connections and read from the disk
+                    if number >= 2:  # the first requests open connections and read from disk
                         found.setdefault((name, place), []).append(took)
     return found
 
@@ -319,7 +318,7 @@ def p95(values: Sequence[float]) -> float:
 
 
 def report(targets: Sequence[Target], times: Times) -> list[str]:
-    """Prints the tables; returns what missed the goals."""
+    """Print the tables, and return the missed goals."""
     missed: list[str] = []
     for kind in dict.fromkeys(target.kind for target in targets):
         places = [place for place, target in enumerate(targets) if target.kind == kind]
@@ -365,7 +364,7 @@ _SENT = re.compile(rb'"sent": ([0-9.]+)')
 
 
 def streams(target: Target, counts: Sequence[int], seconds: float, rate: float) -> list[str]:
-    """Prints the table; returns what missed the goals: no more transactions for more streams, and nothing lost."""
+    """Print the table, and return the missed goals: no more transactions for more streams, and no lost event."""
     missed: list[str] = []
     fewest: tuple[float, float] | None = None
     print(
@@ -419,7 +418,7 @@ async def listen(target: Target, count: int, seconds: float, rate: float) -> tup
 
 
 async def follow(target: Target, heard: Listening) -> None:
-    """Of what comes, only the marks are read: two hundred real parsers would measure themselves."""
+    """Reads only the marks of the events, as two hundred full parsers would take most of the time."""
     host, port = target.settings.address
     reader, writer = await asyncio.open_connection(host, port)
     try:
@@ -443,8 +442,8 @@ def write(target: Target) -> None:
 
 
 def transactions(target: Target) -> int:
-    """All that have ended in this database, but for this one's own."""
-    time.sleep(1.1)  # a backend reports what it did at most once a second
+    """The number of ended transactions in this database, without this one's own."""
+    time.sleep(1.1)  # a backend reports its statistics at most once a second
     with target.store.reading() as session:
         found = session.scalar(
             text("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")

@@ -1,19 +1,19 @@
-"""How other tools look for a batch that fits, each on our trainer's own parts.
+"""Search for a batch that fits as other tools do, each with our trainer's own parts.
 
     python benchmarks/batch_searches.py ATTEMPT_DIR halving|shrinking|doubling [--whole]     # prints one JSON object
 
-The attempt directory says what was asked for (`worker.attempt_dir` makes one). All these tools retry in their process,
-so no start of a process and no import is counted. Composer and Lightning keep the model and its optimizer, and so does
-their process here. Accelerate keeps nothing: what it calls again builds everything. TensorFlow does not let go of all
-that such a model had, which would count against the next try, so each of its tries has a process of its own and its
-time begins when the model is built. A step is traced for each size, which a tool on PyTorch would not do; that is what
-a try costs in TensorFlow, and our own attempts pay it too.
+The attempt directory contains the request (`worker.attempt_dir` makes one). All these tools retry in their process, so
+neither the start of a process nor imports are counted. Composer and Lightning keep the model and its optimizer, and so
+does their process here. Accelerate keeps nothing and builds everything again. TensorFlow does not free all memory of a
+model, which would disturb the next try. So each of Accelerate's tries runs in its own process, and its time begins when
+the model is built. A step is traced for each size, which a tool on PyTorch would not do. This is the cost of a try in
+TensorFlow, and our own attempts have it too.
 
   halving    Composer's `device_train_microbatch_size="auto"`: the whole batch, then half as many images at once, with
              accumulated gradients. Ultralytics' retry goes through the same sizes. With `--whole`, the batch is halved.
   shrinking  Accelerate's `find_executable_batch_size`: a batch of nine tenths, rounded down.
   doubling   Lightning's `BatchSizeFinder(mode="binsearch")`: batches of 2, 4, 8 … of three steps each, and between the
-             last that fitted and the first that did not, bisection. What was asked for does not matter to it.
+             last that fitted and the first that did not, bisection. It ignores the requested batch.
 """
 
 import argparse
@@ -34,14 +34,16 @@ from services.domain.contract import SPEC_FILE, AttemptSpec, Reason
 from worker.trainer import device, preflight
 from worker.trainer.failures import read_exception
 
-STEPS = 2  # after which a size is said to fit: the second one finds the optimizer's slots and the next images there
+STEPS = (
+    2  # then a size counts as fitting; the second step runs with the optimizer's slots and the next images in memory
+)
 LIGHTNING_STEPS = 3  # BatchSizeFinder's `steps_per_trial`
 LIGHTNING_FIRST = 2  # its `init_val`
 
 
 @dataclass(frozen=True)
 class Try:
-    """One size. `first_step_s` is until its first step was done, or had failed; `seconds` is all of it."""
+    """One size. `first_step_s`: until its first step ended or failed; `seconds`: the whole try."""
 
     batch: int
     micro_batch: int
@@ -94,7 +96,7 @@ class Bench:
         gc.collect()
 
     def _begin(self, batch: int, micro_batch: int) -> None:
-        """As `worker.trainer.loop` begins: the input warms up while the step is traced."""
+        """Begins as `worker.trainer.loop` does: the input pipeline starts while the step is traced."""
         from worker.trainer import input as inputs_of
 
         if self._step is None:
@@ -149,7 +151,7 @@ def doubling(config: Any) -> tuple[list[Try], Try]:
             high = batch
         batch = 2 * batch if high is None else (low + high) // 2
     found = [one for one in bench.tries if one.batch == low]
-    if not found:  # even two did not fit: it goes on with one, untried
+    if not found:  # even two did not fit: it continues with one, untried
         bench.fits(low, low)
     return bench.tries, bench.tries[-1] if not found else found[0]
 
@@ -164,10 +166,10 @@ SEARCHES = ("halving", "shrinking", "doubling")
 
 
 def search(attempt_dir: Path, name: str, *, whole: bool) -> dict[str, Any]:
-    """The tries, the one that training goes on with, and the seconds that were lost before it.
+    """The tries, the one that training continues with, and the seconds that were lost before it.
 
-    The try that training goes on with is training already, and costs no more than starting with it would have. Not with
-    Lightning, whose trials are thrown away but for what was traced; setting up its input again is not counted.
+    The last try is training already, so it costs no more than starting with it. Lightning discards its trials except
+    for the traced step; setting up its input again is not counted.
     """
     if name == "shrinking":
         tries, final = shrinking(attempt_dir)

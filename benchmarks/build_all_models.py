@@ -1,15 +1,15 @@
-"""Does the OD API's own `model_builder.build` accept every configuration that the catalogue can give?
+"""Check that the OD API's `model_builder.build` accepts every configuration of the catalogue.
 
-Every model x every offered size x the model itself and each smaller backbone (by `set_backbone`). Prints what was
-accepted and what was not, with the reason; exits with 1 where anything failed.
+Every model x every offered size x the model itself and each smaller backbone (by `set_backbone`). Prints the accepted
+and the refused ones, with the reason. The exit status is 1 if any failed.
 
     python benchmarks/build_all_models.py              # all of them: about 20 minutes on one core, EfficientDet most
     python benchmarks/build_all_models.py --quick      # about a minute
     python benchmarks/build_all_models.py --sample 20  # a seeded sample of 20
     python benchmarks/build_all_models.py --family mask_rcnn
 
-`--quick` builds each network once, and for the further image sizes the resizer alone, by the OD API's own builder: the
-size enters nothing else that is built (it would take a forward pass to see it).
+`--quick` builds each network once, and for other image sizes only the resizer, with the OD API's own builder: nothing
+else that is built depends on the size (only a forward pass would).
 """
 
 import argparse
@@ -47,7 +47,7 @@ def config_of(case: Case) -> Any:
 
 
 class Builder:
-    """The OD API, imported once. Keras keeps every layer it has made, so sessions are cleared as we go."""
+    """The OD API, imported once. Keras keeps every layer that it made, so sessions are cleared in between."""
 
     def __init__(self, quick: bool) -> None:
         from worker.trainer import compat
@@ -61,7 +61,7 @@ class Builder:
         self.built: set[bytes] = set()
 
     def accepts(self, config: Any) -> bool:
-        """Whether the network was built, or one that differs in size only. Raises what the OD API raises."""
+        """True if the network was built; False if one that differs only in size was. Raises what the OD API raises."""
         network = getattr(config.model, config.model.WhichOneof("model"))
         self.build_resizer(network.image_resizer)
         key = self._key(config)
@@ -91,7 +91,7 @@ def main() -> int:
         try:
             counts["built"] += builder.accepts(config_of(case))
             counts["accepted"] += 1
-        except Exception as error:  # every way of failing is a finding here
+        except Exception as error:  # any exception is a result here
             failures.append(f"{model.name} as {target.name} at {size[0]}: {type(error).__name__}: {error}")
         if number % 50 == 0 or number == len(chosen):
             print(f"{number:5} of {len(chosen)}  {time.monotonic() - start:6.1f} s  {target.name}", flush=True)

@@ -1,7 +1,7 @@
-"""Write checkpoint_shapes.json of services/domain/checkpoints: the shapes of variables that a backbone takes from one.
+"""Write checkpoint_shapes.json of services/domain/checkpoints: the shapes of the variables that a backbone loads.
 
     python benchmarks/checkpoint_shapes.py              # all of them: about 10 minutes on one core
-    python benchmarks/checkpoint_shapes.py resnet50     # print those of one backbone, and write nothing
+    python benchmarks/checkpoint_shapes.py resnet50     # print the shapes of one backbone, and write nothing
 
 Run it again after a change of the Object Detection API's version or of the catalogue.
 """
@@ -26,7 +26,7 @@ SIDE = 256
 
 
 def networks() -> dict[str, Model]:
-    """One model for each network that differs in what it takes over: the heads of a detector are not taken over."""
+    """One model for each feature extractor; the heads of a detector are not loaded from a checkpoint."""
     found: dict[str, Model] = {}
     for model in catalogue.MODELS.values():
         if model.family is not Family.MASK_RCNN:
@@ -35,7 +35,7 @@ def networks() -> dict[str, Model]:
 
 
 def shapes_of(model: Model) -> dict[str, int]:
-    """How many variables of each shape a `detection` checkpoint has to fill."""
+    """The number of variables of each shape that a `detection` checkpoint must fill."""
     import tensorflow as tf
     from object_detection.builders import model_builder
 

@@ -1,12 +1,12 @@
-"""How long the dashboard takes where there is much to show: charts of 4 × 100,000 points, a log of 1,000,000 lines.
+"""Measure the dashboard with much data: charts of 4 × 100,000 points, and a log of 1,000,000 lines.
 
     python benchmarks/dashboard.py [--rounds 5]
 
-In the Chromium that the tests use, against the service as people start it, on SQLite. Each time is from the click (or
-the key) to the frame that shows it, by the page's own clock. The page has been loaded anew for each round, a second
-before the click: in that second it fetches the chart library and which series there are, as it does for people. "At
-once" is the click in the moment that the page is there, in a browser that has never seen it. The goal: under a second;
-what misses it is marked, and the exit status is 1.
+Uses the tests' Chromium and the service as users start it, on SQLite. Each time is from the click or key to the frame
+that shows the result, by the page's own clock. The page is loaded again for each round, a second before the click. In
+that second it fetches the chart library and the list of series, as it does for users. "At once" is a click as soon as
+the page is loaded, in a browser with an empty cache. The goal is under a second. Missed goals are marked, and the exit
+status is 1.
 """
 
 import argparse
@@ -35,7 +35,7 @@ LINES = 1_000_000
 WANTED = 345_678
 MOST_MS = 1000.0
 
-# From what is done to the first frame in which `there()` holds.
+# From the action to the first frame in which `there()` is true.
 TIMED = """([act, there]) => new Promise((resolve) => {
   const begun = performance.now();
   Function(act)();
@@ -60,7 +60,7 @@ def main() -> None:
         with page_of(browser, service) as page:
             for _ in range(rounds):
                 load(page, f"/jobs/{job}")
-                page.wait_for_timeout(1000)  # as long as people look before they click
+                page.wait_for_timeout(1000)  # a user needs about a second before the click
                 charts.append(timed(page, CLICK.format("charts"), DRAWN))
                 zoom.append(zoomed(page))
                 tail.append(timed(page, CLICK.format("log"), TAIL))
@@ -102,7 +102,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def page_of(browser: Browser, service: Service) -> Iterator[Page]:
-    # Without its policy: for what is measured with, not for the page.
+    # Without the content security policy, which would block the measuring script.
     context = browser.new_context(base_url=service.url, bypass_csp=True)
     context.request.post("/v1/session", data={"token": service.token})
     yield context.new_page()
@@ -134,7 +134,7 @@ def timed(page: Page, act: str, there: str) -> float:
 
 
 def zoomed(page: Page) -> float:
-    """The library's own call, as a drag makes it."""
+    """Zoom with the library's own call, as a drag does."""
     act = (
         "Plotly.relayout(document.querySelector('#charts .chart'), {'xaxis.range[0]': 20000, 'xaxis.range[1]': 30000})"
     )
@@ -143,7 +143,7 @@ def zoomed(page: Page) -> float:
 
 
 def report(what: str, values: list[float]) -> bool:
-    """Is it missed?"""
+    """Print a line. Returns whether the goal is missed."""
     is_missed = max(values) >= MOST_MS
     print(f"{what:<44}{statistics.median(values):>9.0f}{max(values):>9.0f}{'  !' if is_missed else ''}", flush=True)
     return is_missed

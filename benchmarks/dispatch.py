@@ -1,9 +1,10 @@
-"""From POST to the trainer's start, on a free device: the embedded default, and PostgreSQL with a Redis on TCP.
+"""Measure the time from POST to the trainer's start on a free device, with SQLite and the private Redis, and with
+PostgreSQL and a Redis on TCP.
 
     python benchmarks/dispatch.py [--jobs 20]
 
-The service is the real one, over HTTP; the trainer is a stand-in that ends at once, because what is measured ends
-where it starts. Times are the client's before the request and the supervisor's right after it has started the trainer.
+The service is the real one, over HTTP. The trainer is a fake that ends at once, as only its start is measured. The time
+runs from the client's clock before the request to the supervisor's right after it has started the trainer.
 """
 
 import argparse
@@ -60,7 +61,7 @@ def common(home: Path) -> dict[str, object]:
         "devices": "cpu:2000",
         "bind": addresses.free_bind(("127.0.0.1", 0)),
         "min_free_disk_mb": 1,
-        "rate_limit": 0,  # it asks as fast as it can
+        "rate_limit": 0,  # the client sends requests as fast as it can
         "trainer": f"{sys.executable} {ROOT / 'tests' / 'support' / 'fake_trainer.py'}",
     }
 
@@ -72,7 +73,7 @@ def measure(settings: Settings, count: int) -> list[float]:
 
 
 def one(api: Api) -> float:
-    """Each job has the device to itself."""
+    """Submit one job and wait for its end, so that each job finds the device free."""
     asked = time.time()
     job = api.post("/v1/jobs", JOB)
     while api.get(f"/v1/jobs/{job['id']}")["state"] not in FINAL:

@@ -1,8 +1,8 @@
-"""Time and memory that hostile input costs the api: `python benchmarks/hostile_input.py [PART OF A NAME …]`.
+"""Measure time and memory of the api for hostile input: `python benchmarks/hostile_input.py [PART OF A NAME …]`.
 
-Each case runs in a process of its own, on input of the largest size that is accepted. Printed are the seconds of
-one core, the peak of memory above what the process had before, and the answer. The exit status is 1 where a case is
-above the limits: 2 s or 200 MB. Cases are in benchmarks/hostile/.
+Each case runs in its own process, on input of the largest accepted size. Prints the processor seconds, the peak of
+additional memory, and the answer. The exit status is 1 if a case is above the limits of 2 s or 200 MB. The cases are in
+benchmarks/hostile/.
 """
 
 import gc
@@ -23,7 +23,7 @@ from benchmarks import hostile
 from benchmarks.hostile.registry import CASES, Case
 
 MAX_SECONDS, MAX_MB = 2.0, 200
-GIVE_UP_S = 120  # of wall time: such a case has failed, however long it would go on
+GIVE_UP_S = 120  # of wall time; then the case has failed
 
 
 def load_cases() -> None:
@@ -32,34 +32,34 @@ def load_cases() -> None:
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """In this process, which should be new."""
+    """Measure in this process, which should be a new one."""
     trial = case.prepare()
     gc.collect()
     before = _reset_peak()
     started = time.process_time()
     try:
         answer = f"{type(trial.work()).__name__}"
-    except Exception as error:  # whatever it is, the caller gets it
+    except Exception as error:  # any exception is the answer
         answer = f"{type(error).__name__}, {len(str(error)):,} characters: {str(error)[:60]!r}"
     seconds = time.process_time() - started
     return {"size": trial.size, "seconds": seconds, "mb": (_peak() - before) / 2**20, "answer": answer}
 
 
 def _reset_peak() -> int:
-    """The peak starts again from the memory that is held now, which is returned in bytes."""
+    """Reset the peak to the memory in use now, and return that in bytes."""
     Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 
 
 def _peak() -> int:
-    # Not ru_maxrss: it starts with the peak of the parent, and nothing resets it.
+    # Not ru_maxrss, which starts with the parent's peak and cannot be reset.
     found = re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     assert found is not None
     return int(found.group(1)) * 1024
 
 
 def measure_apart(case: Case) -> dict[str, Any]:
-    """In a child, so that no case inherits the memory of another."""
+    """Measure in a child process, so that no case inherits the memory of another."""
     command = [sys.executable, __file__, "--one", case.key]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     try:

@@ -1,10 +1,10 @@
-"""Each family learns `shapes` from scratch, with our trainer as a process: mAP@0.5 on unseen images, and the time.
+"""Train each family on `shapes` from scratch, and print mAP@0.5 on unseen images and the time.
 
     python benchmarks/learns.py [--only efficientdet_d0] [--scale 1.0]
 
-From scratch on two CPU cores means small: 256 × 256 images, a few thousand of them seen. Adam instead of the
-catalogue's momentum, because it needs fewer steps where there is no checkpoint to start from; fewer proposals, because
-an image holds at most six objects. Everything else is the catalogue's configuration.
+Small enough for two CPU cores: images of 256 × 256, a few thousand seen. Adam replaces the catalogue's momentum,
+because it needs fewer steps without a checkpoint. There are fewer proposals, because an image has at most six objects.
+Everything else is the catalogue's configuration.
 """
 
 import argparse
@@ -56,7 +56,9 @@ def configure(lesson: Lesson, dataset: Dataset) -> Any:
     schedule.warmup_steps = min(30, lesson.steps // 10)
     schedule.total_steps = lesson.steps
     for option in train.data_augmentation_options:
-        if option.HasField("random_scale_crop_and_pad_to_square"):  # the zoo's 0.1 to 2 is for 300 epochs
+        if option.HasField(
+            "random_scale_crop_and_pad_to_square"
+        ):  # the zoo's range of 0.1 to 2 is meant for 300 epochs
             option.random_scale_crop_and_pad_to_square.scale_min = 0.8
             option.random_scale_crop_and_pad_to_square.scale_max = 1.25
     if config.model.WhichOneof("model") == "faster_rcnn":

@@ -1,6 +1,6 @@
-"""How long the log viewer's questions take on a log of a million lines: `python benchmarks/log_viewer.py [LINES]`.
+"""Measure the log viewer's queries on a log of a million lines: `python benchmarks/log_viewer.py [LINES]`.
 
-In one process, without HTTP. "cold" is the first question about a log, which counts its lines once.
+In one process, without HTTP. "cold" is the first query of a log, which counts its lines.
 """
 
 import os

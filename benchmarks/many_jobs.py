@@ -1,7 +1,7 @@
-"""A database as it is after many jobs: a few real ones, made by the use cases, and multiplied in SQL.
+"""Fill a database with many jobs: a few real ones, made by the use cases, are copied in SQL.
 
-Whatever its size, the same number of jobs waits, runs and is paused, one job has long series of metrics, and an old one
-has a name like no other.
+For any size, the numbers of waiting, running and paused jobs are the same, one job has long series of metrics, and an
+old one has a unique name.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ QUEUED, RUNNING, PAUSED = 300, 4, 10
 ACTIVE = QUEUED + RUNNING + PAUSED
 RARE = "zebra crossing"
 LONG = ("Loss/total_loss", "Loss/localization_loss", "learning_rate", "device_memory")
-_EVERY_S = 20  # a job came
+_EVERY_S = 20  # between two submissions
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Filled:
 
     @property
     def ended(self) -> int:
-        """All jobs up to this number have."""
+        """All jobs up to this id have ended."""
         return self.jobs - ACTIVE
 
     @property
@@ -60,7 +60,7 @@ class Filled:
 
 
 def fill(store: Store, home: Path, jobs: int, points: int) -> Filled:
-    """Empty the database and fill it; `home` has the dataset `shapes`. Each long series gets `points` values."""
+    """Empty the database and fill it. `home` must have the dataset `shapes`. Each long series gets `points` values."""
     if jobs < 2 * ACTIVE:
         raise ValueError(f"at least {2 * ACTIVE} jobs")
     migrate.upgrade(store.engine)
@@ -81,7 +81,7 @@ def fill(store: Store, home: Path, jobs: int, points: int) -> Filled:
 
 
 def _templates(desk: Desk) -> None:
-    """One of each model: its first attempt runs out of memory, the second trains to the end."""
+    """One job of each model. Its first attempt runs out of memory, the second one completes."""
     desk.report(*(gpu(number, 24 * GB, 23 * GB) for number in range(RUNNING + 1)), host=HOST)
     for model in MODELS:
         claim = desk.claimed(model=model, image_size=[512, 512], train={"steps": 2000, "batch_size": 8})
@@ -108,7 +108,7 @@ def _user(session: Session, name: str) -> int:
 
 @contextmanager
 def _without_indexes(session: Session) -> Iterator[None]:
-    """Made at the end, an index takes a fraction of the time. Those of keys stay."""
+    """Drop indexes and create them again at the end, which is faster. Those of keys stay."""
     if session.get_bind().dialect.name != "postgresql":
         yield
         return
@@ -127,18 +127,37 @@ def _without_indexes(session: Session) -> Iterator[None]:
 
 
 class _Copies:
-    """The templates' rows again, the job numbered `n`, with another owner, name, time and state."""
+    """Copies of the templates' rows for job `n`, with another owner, name, time and state."""
 
     def __init__(self, session: Session, filled: Filled, users: list[int]) -> None:
         self._session = session
         self._filled = filled
         self._users = users
         self._is_postgres = session.get_bind().dialect.name == "postgresql"
+        # Conditions on `n` in SQL.
+        self._ended = f"n <= {filled.ended}"
+        self._started = f"n <= {filled.jobs - QUEUED}"
+        self._has_two_attempts = f"(n % 3 = 0 AND {self._ended})"
 
     def make(self) -> None:
-        jobs, ended = self._filled.jobs, f"n <= {self._filled.ended}"
-        started = f"n <= {jobs - QUEUED}"
-        two = f"(n % 3 = 0 AND {ended})"
+        self._jobs()
+        self._attempts()
+        self._measurements()
+        self._copy(
+            "events",
+            f"template.job_id = n % 5 + 1 AND template.kind IN ('submitted', 'ended') AND {self._ended}",
+            job_id="n",
+            at=self._at(3600),
+        )
+        self._copy(
+            "audit",
+            f"template.id = (SELECT min(id) FROM audit) AND {self._ended}",
+            target="'job ' || n",
+            at=self._at(0),
+        )
+        self._leases()
+
+    def _jobs(self) -> None:
         shares = zip((5, 8, 9), self._users, strict=False)
         by_size = " ".join(f"WHEN n % 10 < {share} THEN {user}" for share, user in shares)
         self._copy(
@@ -146,49 +165,43 @@ class _Copies:
             "template.id = n % 5 + 1",
             id="n",
             owner_id=f"CASE {by_size} ELSE {self._users[-1]} END",
-            name=f"CASE WHEN n = {jobs // 3} THEN '{RARE}' WHEN n % 4 = 0 THEN 'cones-v' || n "
+            name=f"CASE WHEN n = {self._filled.jobs // 3} THEN '{RARE}' WHEN n % 4 = 0 THEN 'cones-v' || n "
             f"WHEN n % 4 = 1 THEN 'Potholes ' || n WHEN n % 4 = 2 THEN 'pallets_' || n ELSE 'signs-' || n END",
             state=self._state(),
-            attempts=f"CASE WHEN {two} THEN 2 WHEN {started} THEN 1 ELSE 0 END",
-            step=f"CASE WHEN {ended} THEN 2000 WHEN {started} THEN 700 ELSE 0 END",
+            attempts=f"CASE WHEN {self._has_two_attempts} THEN 2 WHEN {self._started} THEN 1 ELSE 0 END",
+            step=f"CASE WHEN {self._ended} THEN 2000 WHEN {self._started} THEN 700 ELSE 0 END",
             created_at=self._at(7200),
             queued_at=self._at(7200),
-            started_at=f"CASE WHEN {started} THEN {self._at(3600)} END",
-            finished_at=f"CASE WHEN {ended} THEN {self._at(0)} END",
+            started_at=f"CASE WHEN {self._started} THEN {self._at(3600)} END",
+            finished_at=f"CASE WHEN {self._ended} THEN {self._at(0)} END",
         )
-        for number, when in ((1, started), (2, two)):
+
+    def _attempts(self) -> None:
+        for number, when in ((1, self._started), (2, self._has_two_attempts)):
             self._copy(
                 "attempts",
                 f"template.job_id = n % 5 + 1 AND {when} "
-                f"AND template.number = CASE WHEN {two} THEN {number} ELSE 2 END",
+                f"AND template.number = CASE WHEN {self._has_two_attempts} THEN {number} ELSE 2 END",
                 job_id="n",
                 number=str(number),
                 started_at=self._at(3600),
-                ended_at=f"CASE WHEN {ended} THEN {self._at(0)} END",
-                diagnosis=f"CASE WHEN {ended} THEN template.diagnosis END",
+                ended_at=f"CASE WHEN {self._ended} THEN {self._at(0)} END",
+                diagnosis=f"CASE WHEN {self._ended} THEN template.diagnosis END",
             )
-        self._copy(
-            "events",
-            f"template.job_id = n % 5 + 1 AND template.kind IN ('submitted', 'ended') AND {ended}",
-            job_id="n",
-            at=self._at(3600),
-        )
-        self._copy(
-            "audit", f"template.id = (SELECT min(id) FROM audit) AND {ended}", target="'job ' || n", at=self._at(0)
-        )
+
+    def _measurements(self) -> None:
         self._copy(
             "measurements",
-            f"template.id = n % 5 + 1 AND {ended}",
+            f"template.id = n % 5 + 1 AND {self._ended}",
             job_id="n",
             attempt="1",
             micro_batch="CASE n % 3 WHEN 0 THEN 1 WHEN 1 THEN 2 ELSE 4 END",
             peak_bytes=f"(2 + 2 * (n % 3)) * CAST({GB} AS BIGINT) + n % 1000 * 1000",
             complete="(n > 0)",
             created_at=self._at(0),
-            # 15 plans are measured again and again, and 8 of each are in use
+            # 15 plans are measured repeatedly, and 8 measurements of each are in use
             superseded_at=f"CASE WHEN n <= {self._filled.ended - 15 * 8} THEN {self._at(0)} END",
         )
-        self._leases()
 
     def _state(self) -> str:
         bounds = (("queued", QUEUED), ("running", QUEUED + RUNNING), ("paused", ACTIVE))
@@ -217,7 +230,7 @@ class _Copies:
         self._session.execute(text(f"INSERT INTO {table} ({names}) {query}"))
 
     def _at(self, before_s: int) -> str:
-        """Seconds before the end of job n, as the database keeps it."""
+        """A time before the end of job n, in the database's type."""
         ago = f"(({self._filled.jobs} - n) * {_EVERY_S} + {before_s})"
         if self._is_postgres:
             return f"now() - {ago} * interval '1 second'"
@@ -225,7 +238,7 @@ class _Copies:
 
 
 def _series(store: Store, job_id: int, points: int) -> None:
-    """Written as `metrics.record` writes them, but the values in SQL: one by one they take minutes."""
+    """As `training_series.record` writes them, but with the values made in SQL: one by one they take minutes."""
     with store.transaction() as session:
         _take_time(session)
         now = utc_now()
@@ -249,7 +262,7 @@ def _numbers(session: Session, most: int) -> str:
 
 
 def _settle(store: Store) -> None:
-    """As the database would be by itself some time later."""
+    """Bring the database to the state that it reaches by itself after some time."""
     if store.engine.dialect.name != "postgresql":
         return
     with store.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:

@@ -1,13 +1,13 @@
-"""What the memory law says of plans that were never run here, and what the trainer then really needs.
+"""Compare the memory law's predictions for plans that were never run with what the trainer then needs.
 
     python benchmarks/memory_points.py                               # about 16 minutes on two cores
     python benchmarks/memory_points.py --only efficientdet_d0 --save points.jsonl
     python benchmarks/memory_points.py --points points.jsonl         # the same table from what was saved, at once
 
 Each case is a real attempt of a few steps and one evaluation on a CPU slot with TensorFlow's GPU allocator. `law` is
-the prediction from the catalogue alone, `scaled` is the error of the one made with the first case of that model and
-precision as the only measured point. The catalogue's priors were fitted to `CASES`; `UNSEEN`, the last five lines,
-were run afterwards and changed no figure.
+the prediction from the catalogue alone, `scaled` is the error of the prediction with the first case of that model and
+precision as the only measured point. The catalogue's priors were fitted to `CASES`. `UNSEEN`, the last five lines, were
+run afterwards and changed no prior.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOT_MB = 14_000
-STEPS = 10  # a peak is the largest of the steps that were looked at, and after three it was still growing
+STEPS = 10  # the peak is the largest of these steps; after three it was still growing
 
 
 def case(model: str, side: int, micro_batch: int, accumulation: int = 1, **changes: Any) -> Plan:
@@ -82,7 +82,7 @@ UNSEEN = (
 
 @dataclass(frozen=True)
 class Measured:
-    """Bytes. `held` is what is left between steps: weights, the optimizer's slots, sums of gradients."""
+    """Bytes. `held`: in use between steps: weights, the optimizer's slots, sums of gradients."""
 
     plan: Plan
     peak: int
@@ -102,7 +102,7 @@ class Measured:
 
 
 def measure(plan: Plan, dataset: Dataset, home: Path, *, evaluate: bool = True) -> Measured:
-    """Train `plan` in a process of its own, and evaluate it. Raises where it does not end well."""
+    """Train and evaluate `plan` in its own process. Raises if that fails."""
     config = build_config(
         catalogue.get(plan.model), dataset.num_classes, plan.image_size, plan.batch_size, plan.steps, plan.learning_rate
     )
@@ -137,7 +137,7 @@ def measured(plans: Iterable[Plan]) -> Iterator[Measured]:
 
 
 class Table:
-    """A line for each case as it comes; MB of 10^6 bytes, errors of the law in per cent of what was measured."""
+    """Prints a line for each case; MB of 10^6 bytes, errors in per cent of the measured value."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[str, str], Point] = {}
@@ -159,7 +159,7 @@ class Table:
         print(f" {error:+7.1%}  {'yes' if is_inside else 'NO':6} {self._scaled(result, peak):>8}", flush=True)
 
     def _scaled(self, result: Measured, peak: int) -> str:
-        """The error of the law that knows the first case of this model and precision and nothing else."""
+        """The error of a law that knows only the first case of this model and precision."""
         key = (result.plan.model, result.plan.precision)
         first = self._first.get(key)
         if first is None:

@@ -1,19 +1,19 @@
-"""How far the memory law is off, on a grid of real attempts of which it has seen few.
+"""Measure the errors of the memory law on a grid of real attempts, of which it knows few.
 
-    python benchmarks/memory_prediction.py --save points.jsonl    # about an hour on two cores; goes on where it was
+    python benchmarks/memory_prediction.py --save points.jsonl    # about an hour on two cores; continues an earlier run
     python benchmarks/memory_prediction.py --points               # at once, from benchmarks/points.jsonl
 
-Each case is a real attempt of ten steps on a CPU slot with TensorFlow's GPU allocator. The law is asked with nothing
-but the catalogue; with one point of each model and precision; with two, which is what a probe measures; and with a
-third, of larger images. It is judged by the cases that it was not told. What counts as measured is the larger of
-training's and evaluation's peak. Evaluation sees one image at a time, so it is measured once for each model, image and
-number of proposals, with accumulation and without; of EfficientDet, where it takes a third of the smallest step, only
-once. `!`: more than the upper end of what was predicted, so that an attempt said to fit would have run out.
+Each case is a real attempt of ten steps on a CPU slot with TensorFlow's GPU allocator. The law predicts from the
+catalogue alone; with one point of each model and precision; with two, as a probe measures; and with a third one of
+larger images. It is judged by the other cases. The measured value is the larger peak of training and evaluation.
+Evaluation uses one image at a time, so it is measured once for each model, image size and number of proposals, with and
+without accumulation; for EfficientDet, where it takes a third of the smallest step, only once. `!` marks a value above
+the predicted range: an attempt that was predicted to fit would have run out.
 
-The catalogue's figures come from attempts like some of these, of three steps and on another day; those of
-EfficientDet-D0 and D1 were then moved towards the first cases of these here, so the column `catalogue` is no test of
-them. A peak is the largest of the steps that were looked at: after three steps EfficientDet-D0 with two images of 256²
-had come to 475 MB, after six, and for the next thirty-four, to 539.
+The catalogue's numbers come from attempts like some of these, of three steps and from another day. Those of
+EfficientDet-D0 and D1 were then adjusted towards the first cases here, so the column `catalogue` does not test them. A
+peak is the largest of the steps that ran: EfficientDet-D0 with two images of 256² had a peak of 475 MB after three
+steps, and of 539 MB after six and after forty.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from services.domain.plan.plan import Plan
 POINTS = Path(__file__).with_name("points.jsonl")
 D0, D1 = "efficientdet_d0", "efficientdet_d1"
 FASTER, MASK = "faster_rcnn_resnet50_fpn", "mask_rcnn_resnet50_fpn"
-SEEN = (  # of each model and precision; the law is told the first, the first two, or all three
+SEEN = (  # for each model and precision; the law knows the first, the first two, or all three
     (case(D0, 256, 1), case(D0, 256, 2), case(D0, 384, 2)),
     (case(D0, 256, 2, precision="bfloat16"), case(D0, 256, 4, precision="bfloat16")),
     (case(D1, 256, 1), case(D1, 256, 2), case(D1, 384, 2)),
@@ -76,7 +76,7 @@ KNOWING = {"catalogue": 0, "one point": 1, "two points": 2, "three points": 3}
 
 
 class Results:
-    """What was measured so far."""
+    """The measurements so far."""
 
     def __init__(self, measured: Iterable[Measured]) -> None:
         self._of = {result.plan: result for result in measured}
@@ -104,7 +104,7 @@ class Results:
         return max(self._of[plan].peak, self._evaluations.get(self._evaluated(plan), 0))
 
     def origin(self) -> str:
-        """Which software, and when."""
+        """The software and the date of the measurements."""
         return ", ".join(sorted({f"{result.software} on {result.date}" for result in self._of.values()}))
 
     @staticmethod
@@ -116,21 +116,21 @@ class Results:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One prediction beside what was measured."""
+    """One prediction compared with the measured value."""
 
     family: str
     knowing: str
-    error: float  # of what was measured
-    width: float  # of the interval's upper half, of what was predicted
+    error: float  # relative to the measured value
+    width: float  # of the interval's upper half, relative to the prediction
     dangerous: bool
-    inside: bool  # the interval
+    inside: bool  # within the interval
 
     def __format__(self, spec: str) -> str:
         return format(f"{self.error:+.1%}{'!' if self.dangerous else ' '}", spec)
 
 
 def judge(results: Results, plan: Plan, knowing: str) -> Judgement | None:
-    """None where the law is told the case itself."""
+    """None if the law knows the case itself."""
     told = [seen for plans in SEEN for seen in plans[: KNOWING[knowing]] if seen in results]
     if plan in told:
         return None
@@ -147,7 +147,7 @@ def judge(results: Results, plan: Plan, knowing: str) -> Judgement | None:
 
 
 def table(results: Results) -> None:
-    """A line for each judged case, then the totals. MB of 10^6 bytes."""
+    """Print a line for each judged case, then the totals. MB of 10^6 bytes."""
     print(f"measured with {results.origin()}; errors of the prediction in per cent of what was measured")
     print(f"{'model':26} {'image':>5} {'batch':>6} {'boxes':>8} {'precision':9}", end="")
     print(f"{'MB':>7} " + "".join(f"{knowing:>14}" for knowing in KNOWING))
@@ -181,7 +181,7 @@ def totals(name: str, found: Sequence[Judgement]) -> None:
 
 
 def missing(path: Path) -> Iterator[Measured]:
-    """Trains what the file does not have, one by one."""
+    """Train the cases that the file lacks, one by one."""
     with tempfile.TemporaryDirectory() as folder:
         dataset = shapes.generate(Path(folder, "shapes"), train=16, validation=2)
         for number, plan in enumerate(GRID):

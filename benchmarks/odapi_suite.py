@@ -1,15 +1,15 @@
-"""Does the Object Detection API still pass its own tests, on current TensorFlow, under our compat module?
+"""Run the Object Detection API's own tests on the current TensorFlow with our compat module.
 
-Runs the package's test modules as they are, after `worker.trainer.compat.install()`, and prints for each what passed,
-failed and was skipped, and for each failure why. Failures that say nothing about training, evaluation or export are
-listed in KNOWN with the reason. Exits with 0 where `builders.model_builder_tf2_test` passes wholly and KNOWN explains
-every other failure.
+Runs the package's test modules unchanged, after `worker.trainer.compat.install()`. Prints the passed, failed and
+skipped tests of each module, and the reason of each failure. KNOWN lists failures that do not concern training,
+evaluation or export, with the reason. The exit status is 0 if `builders.model_builder_tf2_test` passes completely and
+KNOWN explains all other failures.
 
     python benchmarks/odapi_suite.py                    # about 10 minutes on one core
     python benchmarks/odapi_suite.py --only 'builders.*'
     python benchmarks/odapi_suite.py --jobs 2 --json result.json
 
-Left out, because they can say nothing here: `*_tf1_test` (they need TensorFlow 1), and the modules in LEFT_OUT.
+Not run, because they cannot pass here: `*_tf1_test` (they need TensorFlow 1), and the modules in LEFT_OUT.
 """
 
 import argparse
@@ -53,8 +53,8 @@ LEFT_OUT = {
 _NO_DATA = "the package on PyPI lacks the file that this test reads"
 _CONVERTER = "a converter to TFRecords, which nothing here uses"
 
-# Pattern of test, beginning with its whole module: what its error says, and why that does not touch training,
-# evaluation or export. A test that fails in another way than it says here is not explained.
+# Pattern of a test, with its full module: a part of its error, and why this does not concern training, evaluation or
+# export. A test that fails with another error is not explained.
 KNOWN = {
     "builders.dataset_builder_test.*sequence_example*": ("pet_label_map.pbtxt", _NO_DATA),
     "builders.decoder_builder_test.*sequence_example*": ("pet_label_map.pbtxt", _NO_DATA),
@@ -108,7 +108,7 @@ def explanation(test: str, why: str) -> str | None:
 
 
 def no_longer_failing(results: list[ModuleResult]) -> list[str]:
-    """What KNOWN lists of the modules that were run, and need not any more."""
+    """Entries of KNOWN for modules that were run and whose tests now pass."""
     ran = [pattern for pattern in KNOWN if any(pattern.startswith(result.module + ".") for result in results)]
     failures = [test for result in results for test in result.failures]
     return [pattern for pattern in ran if not fnmatch.filter(failures, pattern)]
@@ -127,7 +127,7 @@ def main() -> int:
 
 
 def select(only: str) -> tuple[list[str], collections.Counter[str]]:
-    """The test modules to run, and how many were left out for which reason. Finds the files; imports nothing."""
+    """The test modules to run, and the number of left-out ones by reason. Imports nothing."""
     (folder,) = importlib.util.find_spec(PACKAGE).submodule_search_locations
     files = sorted(Path(folder).rglob("*_test.py"))
     names = [".".join(file.relative_to(folder).with_suffix("").parts) for file in files]
@@ -164,7 +164,7 @@ def run_all(modules: list[str], *, jobs: int, timeout: float) -> list[ModuleResu
 
 
 class Worker:
-    """A process that imports TensorFlow once and runs module after module. Started anew when it dies or hangs."""
+    """A process that imports TensorFlow once and runs module after module. Restarted when it dies or hangs."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
@@ -192,7 +192,7 @@ class Worker:
 
     def close(self) -> None:
         if self._process:
-            self._process.communicate()  # the end of its input ends it
+            self._process.communicate()  # it exits at the end of its input
 
     def _alive(self) -> "subprocess.Popen[str]":
         if self._process is None or self._process.poll() is not None:
@@ -209,7 +209,7 @@ class Worker:
 
 
 def record(result: ModuleResult, message: dict[str, str]) -> str:
-    """Take one message of the worker into the result; returns the test that runs now."""
+    """Add one message of the worker to the result. Returns the test that runs now."""
     test = message["test"].removeprefix(PACKAGE + ".")
     match message["state"]:
         case "passed":
@@ -222,9 +222,9 @@ def record(result: ModuleResult, message: dict[str, str]) -> str:
 
 
 def work() -> int:
-    """In the worker: run the modules named on standard input, and tell on standard output what becomes of each test."""
+    """In the worker: run the modules named on standard input, and report each test on standard output."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # tests print
+    os.dup2(2, 1)  # the tests' own output goes to standard error
     sys.path.insert(0, str(ROOT))
     from worker.trainer import compat
 
@@ -248,11 +248,11 @@ def run_module(module: str, telling: "Telling") -> None:
         telling.tell(f"{module}.import", "failed", why=one_line(error))
         return
     tests.run(telling)
-    keras.backend.clear_session()  # it keeps every layer that the tests made: gigabytes by the end
+    keras.backend.clear_session()  # otherwise it keeps every layer, gigabytes by the end
 
 
 class Telling(unittest.TestResult):
-    """Sends each test's beginning and end on as they happen, so that a dead process tells where it died."""
+    """Reports the start and end of each test at once, so that the last message of a dead process names its test."""
 
     def __init__(self, answers: IO[str]) -> None:
         super().__init__()
@@ -290,7 +290,7 @@ class Telling(unittest.TestResult):
 
 
 def one_line(error: BaseException) -> str:
-    """Its first line, or where TensorFlow and unittest wrap another error's text, that error's."""
+    """The error's first line, or that of the error that TensorFlow or unittest wrapped."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     wrapped = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]
     return (wrapped[-1] if wrapped else f"{type(error).__name__}: {' '.join(lines[:2])}")[:200]

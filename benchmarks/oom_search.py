@@ -1,26 +1,25 @@
-"""From a batch that does not fit to one that trains: Downshift against the searches of other tools, on the same slots.
+"""Compare Downshift with the batch searches of other tools: from a batch that does not fit to one that trains.
 
     python benchmarks/oom_search.py --save results.jsonl             # about 45 minutes on two idle cores
     python benchmarks/oom_search.py --only d0-16 --with halving      # one job, one way
     python benchmarks/oom_search.py --quick                          # two sizes of EfficientDet-D0 only
-    python benchmarks/oom_search.py --points results.jsonl           # the table of what was saved, at once
+    python benchmarks/oom_search.py --points results.jsonl           # the table of saved results, at once
 
-With `--save`, what is in the file already is not run again. Each job is trained for real on a CPU slot with
-TensorFlow's GPU allocator. Downshift is the whole service over HTTP, with an empty home (cold), and then the same job
-again (warm). The others are `benchmarks/batch_searches.py`, which retry as their tools do.
+With `--save`, results in the file are not run again. Each job is really trained on a CPU slot with TensorFlow's GPU
+allocator. Downshift is the whole service over HTTP, with an empty home (cold), and then the same job again (warm). The
+other tools are in `benchmarks/batch_searches.py`, which retries as they do.
 
-  failed   tries that ran out of memory: attempts, and sizes that Downshift's probe tried in vain before training.
-  lost     seconds until the first step of the final configuration is done, beyond what starting with it would have
-           taken. Downshift: from the request to that step, less the same of a trainer that is started with the final
-           plan by hand. The others: what all other tries took in a process that was ready, so neither their imports
-           nor the start of a process is held against them.
-  used     the allocator's peak in training with the final configuration, of the slot's limit. A tool that changes the
-           batch may end on any number; a micro-batch divides the batch, so of 16 there is 4 and 8 and nothing between.
-  batch    pieces × images at once, and whether an update still has as many images as were asked for.
+  failed   tries that ran out of memory: attempts, and sizes of Downshift's probe that did not fit.
+  lost     seconds until the first step of the final configuration is done, compared with starting with it. Downshift:
+           from the request to that step, minus the same time of a trainer that is started with the final plan by hand.
+           The others: the time of all other tries in a running process, without imports and the start of a process.
+  used     the allocator's peak in training with the final configuration, relative to the slot's limit. A tool that
+           changes the batch may end on any number. A micro-batch divides the batch: for 16 there is nothing between 4
+           and 8.
+  batch    micro-batches × images in each, and whether an update still has as many images as requested.
   tries    in their order; those of the probe in brackets.
 
-A job whose batch may not be accumulated asks Downshift, and halving, for a smaller batch instead. The other tools do
-that anyway.
+If a job's batch may not be accumulated, Downshift and halving try smaller batches instead. The other tools always do.
 """
 
 import argparse
@@ -102,7 +101,7 @@ class Result:
 
 
 def downshift(job: Job, folder: Path) -> Iterator[Result]:
-    """Cold, then warm: the second job finds what the first one measured."""
+    """Cold, then warm: the second job uses the first one's measurements."""
     home = folder / "home"
     dataset = generate(home / "datasets" / "shapes")
     settings = Settings(
@@ -133,7 +132,7 @@ def downshift(job: Job, folder: Path) -> Iterator[Result]:
 
 @dataclass(frozen=True)
 class Made:
-    """What a job of the service came to. `events` are those of its last attempt."""
+    """The result of a job of the service. `events`: those of its last attempt."""
 
     plan: Plan
     tries: list[str]
@@ -160,7 +159,7 @@ def finished(api: Api, job_id: int) -> Made:
 
 
 def first_step_s(plan: Plan, job: Job, dataset: Dataset, folder: Path) -> float:
-    """From the start of a trainer that begins with `plan` to its first step."""
+    """The seconds from the start of a trainer with `plan` to its first step."""
     attempt = prepared(plan.batch_size, plan.micro_batch, job, dataset, folder, plan)
     started = time.time()
     command = [sys.executable, "-m", "worker.trainer", str(attempt)]
@@ -217,7 +216,7 @@ def size(batch: int, micro_batch: int) -> str:
 
 
 def ways(job: Job, chosen: str | None) -> list[str]:
-    """Without those that do the same whether the batch may be accumulated or not: they are run with the other jobs."""
+    """The searches for this job, without those that ignore accumulation, which run with the other jobs."""
     able = (DOWNSHIFT, *TOOLS) if job.accumulates else (DOWNSHIFT, "halving")
     return [way for way in able if chosen in (None, way)]
 

@@ -1,11 +1,11 @@
-"""What is predicted after a probe, and what training then really comes to.
+"""Compare the prediction after a probe with the peak of the training that follows.
 
-    python benchmarks/probe_error.py --save probes.jsonl    # two minutes a case on two busy cores; goes on where it was
+    python benchmarks/probe_error.py --save probes.jsonl    # two minutes a case on two busy cores; continues a run
     python benchmarks/probe_error.py --points               # at once, from benchmarks/probes.jsonl
 
-Each case is a real attempt on a CPU slot with TensorFlow's GPU allocator: its probe, then `STEPS` steps. The law is
-told what the probe measured and nothing else, as it is for the first job of a model. `2 steps` and the like: the
-running peak of training after so many. `!`: outside of the interval that was predicted. Nothing is evaluated.
+Each case is a real attempt on a CPU slot with TensorFlow's GPU allocator: its probe, then `STEPS` steps. The law knows
+only what the probe measured, as for the first job of a model. `2 steps` and the like: the running peak of training
+after that many. `!`: outside the predicted interval. There is no evaluation.
 """
 
 import argparse
@@ -48,7 +48,7 @@ CASES = tuple(
 
 @dataclass(frozen=True)
 class Probed:
-    """Bytes. `peaks` is the running peak of training after each step."""
+    """Bytes. `peaks`: the running peak of training after each step."""
 
     plan: Plan
     peak: int
@@ -65,7 +65,7 @@ class Probed:
 
     @property
     def prediction(self) -> Prediction:
-        point = Point.of(self.plan, self.peak, evaluation_bytes=1)  # there is none here
+        point = Point.of(self.plan, self.peak, evaluation_bytes=1)  # not evaluated here
         return MemoryLaw([dataclasses.replace(point, brief=self.runs < ENOUGH_RUNS)]).predict(self.plan)
 
 

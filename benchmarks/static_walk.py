@@ -1,10 +1,10 @@
-"""What the walk over the traced graph says of plans, beside what their steps really needed.
+"""Compare the memory that the walk over the traced graph estimates with the measured peaks of the same plans.
 
     python benchmarks/memory_points.py --save points.jsonl      # trains: measures the peaks
     python benchmarks/static_walk.py points.jsonl               # traces only: about half a minute a plan
 
-`walk` knows nothing but the graph of this very plan. `line` knows the graph of the same at micro-batch 1, and
-says what the plan's micro-batch needs; `seconds` is the time of the walk itself, without the trace.
+`walk` uses only the graph of the plan itself. `line` uses the graph of the same plan at micro-batch 1, and estimates
+the plan's micro-batch from it. `seconds` is the time of the walk, without tracing.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from worker.attempt_dir import with_dataset
 from worker.trainer import device
 from worker.trainer.graph_memory import Walk, walk
 
-SLOT_MB = 14_000  # on the slot's allocator, so that what the input pipeline holds is counted as it is in training
+SLOT_MB = 14_000  # a slot with its own allocator, so that the input pipeline's memory counts as in training
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def traced(plan: Plan, dataset: Dataset) -> Walked:
 
 
 class Table:
-    """A line for each plan; MB of 10^6 bytes."""
+    """Prints a line for each plan; MB of 10^6 bytes."""
 
     def __init__(self) -> None:
         self._walked: list[float] = []
@@ -125,7 +125,7 @@ def main() -> None:
                 table.add(traced(plan, dataset), peak)
     table.close()
     sys.stdout.flush()
-    os._exit(0)  # taking the input pipelines apart can last minutes
+    os._exit(0)  # destroying the input pipelines can take minutes
 
 
 def _options() -> argparse.Namespace:

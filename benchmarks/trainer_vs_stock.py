@@ -1,23 +1,22 @@
-"""Our trainer against the Object Detection API's own `train_loop`: images/s, and time to the first step.
+"""Compare our trainer with the Object Detection API's own `train_loop`: images/s, and time to the first step.
 
-Both train the same pipeline.config on the same data, each in a process of its own, with the same compat module, device
-settings and threads, without evaluation or export. Runs alternate (stock, ours, ours, stock, …), so that a machine that
-grows slower or faster favours neither.
+Both train the same pipeline.config on the same data, each in its own process, with the same compat module, device
+settings and threads, without evaluation or export. Runs alternate (stock, ours, ours, stock, …), so that a change of
+the machine's speed favours neither.
 
     python benchmarks/trainer_vs_stock.py                                    # 6 to 8 minutes on two cores
     python benchmarks/trainer_vs_stock.py --model faster_rcnn_resnet50_fpn --batch-size 2 --repeats 4
 
 What is measured
   first step  from the start of the process until the first update of the weights is done.
-              Ours: the first `step` event. Stock: it reports nothing before its first call of
-              `--stock-iteration` steps ends, so a time stamp is printed by the graph after each step's update
-              (one `tf.print`, microseconds). Its first report is shown beside it, and what that would be with its
-              default of 100 steps a call.
+              Ours: the first `step` event. Stock: it reports nothing before its first call of `--stock-iteration`
+              steps ends, so the graph prints a time stamp after each step's update (one `tf.print`, microseconds). Its
+              own first report is shown too, and its estimate for the default of 100 steps a call.
   images/s    over the same steps of both, from the end of `--warm-up` steps to the last one.
-Stock runs lean: no image and histogram summaries (`record_summaries`), no distribution strategy, which its command
-line would use even for one device. Each saves one checkpoint: stock before its first step, which is part of that time,
-ours after the last, which is in neither figure. Ours writes its events and summaries every two seconds, as it always
-does.
+Stock runs without image and histogram summaries (`record_summaries`) and without a distribution strategy, which its
+command line would use even for one device. Each saves one checkpoint: stock before its first step, which is part of
+that time, ours after the last, which is in neither number. Ours writes its events and summaries every two seconds, as
+always.
 """
 
 import argparse
@@ -43,8 +42,8 @@ from services.domain.pipeline_config import build_config
 from worker.attempt_dir import with_dataset, write_attempt
 
 ROOT = Path(__file__).resolve().parent.parent
-RATE_GOAL = 1.0  # at least, ours / stock
-FIRST_STEP_GOAL = 0.45  # at most, ours / stock
+RATE_GOAL = 1.0  # ours / stock, at least
+FIRST_STEP_GOAL = 0.45  # ours / stock, at most
 STOCK_DEFAULT_ITERATION = 100
 STAMPS_FILE = "stamps.txt"
 NEVER = 10**9
@@ -52,7 +51,7 @@ NEVER = 10**9
 
 @dataclass
 class Run:
-    """One process. `steps` maps the number of a step to the seconds from the start of the process to its end."""
+    """One process. `steps`: the seconds from the start of the process to the end of each step, by its number."""
 
     trainer: str
     steps: dict[int, float]
@@ -63,19 +62,19 @@ class Run:
         return self.steps[1]
 
     def images_per_s(self, first: int, last: int, batch: int) -> float:
-        """Over the steps after `first`, up to `last`."""
+        """The rate over the steps after `first`, up to `last`."""
         return (last - first) * batch / (self.steps[last] - self.steps[first])
 
 
 @dataclass
 class Pair:
-    """One repeat: a run of each."""
+    """One repeat: a run of each trainer."""
 
     stock: Run
     ours: Run
 
     def window(self, warm_up: int) -> tuple[int, int]:
-        """The steps between whose ends both are timed. Ours reports every two seconds, so it decides."""
+        """The first and last step of the timed range. Chosen from ours, which reports every two seconds only."""
         reported = [step for step in self.ours.steps if step >= warm_up]
         if len(reported) < 2:
             sys.exit(f"ours took under two seconds for the steps after the first {warm_up}: give more --steps")
@@ -86,7 +85,7 @@ class Pair:
         return self.ours.images_per_s(first, last, 1) / self.stock.images_per_s(first, last, 1)
 
     def stock_first_report(self, iteration: int, warm_up: int) -> float:
-        """Seconds until stock's first call would return, with that many steps in it."""
+        """The seconds until stock's first call would return with that many steps."""
         first, last = self.window(warm_up)
         return self.stock.first_step + (iteration - 1) / self.stock.images_per_s(first, last, 1)
 
@@ -105,7 +104,7 @@ def main() -> int:
 
 
 def warm_disk_cache() -> None:
-    """Read the libraries once, or the first process, stock's, would pay for it."""
+    """Read the libraries once, so that the first process, which is stock's, is not slower."""
     imports = "from worker.trainer import compat; compat.install(); import object_detection.model_lib_v2"
     subprocess.run([sys.executable, "-c", imports], cwd=ROOT, stderr=subprocess.DEVNULL, check=True)
 
@@ -131,7 +130,7 @@ def run(trainer: str, number: int, folder: Path, options: argparse.Namespace) ->
 
 
 def make_attempt(folder: Path, name: str, options: argparse.Namespace) -> Path:
-    """An attempt directory of its own job. Both trainers read its pipeline.config, ours its attempt.json too."""
+    """Write an attempt directory. Both trainers read its pipeline.config, ours its attempt.json too."""
     data = folder / "shapes"
     size = (options.image_size, options.image_size)
     dataset = Dataset.load(data) if data.exists() else shapes.generate(data, train=64, validation=4, size=size)
@@ -150,7 +149,7 @@ def make_attempt(folder: Path, name: str, options: argparse.Namespace) -> Path:
 
 
 def read_events(attempt: Path, started: float) -> Run:
-    """Ours. Only steps that were reported are known: the first, the last, and one every two seconds."""
+    """Our steps. Only the reported ones are known: the first, the last, and one every two seconds."""
     events = [json.loads(line) for line in (attempt / EVENTS_FILE).read_text().splitlines()]
     steps = {event["step"]: event["time"] - started for event in events if event["kind"] == "step"}
     marks = [("interpreter", 0.0)]
@@ -160,19 +159,19 @@ def read_events(attempt: Path, started: float) -> Run:
 
 
 def read_stamps(attempt: Path, started: float) -> Run:
-    """Stock: the import's end, then every step's."""
+    """Stock's time stamps: the end of the imports, then of every step."""
     imported, *ends = (float(stamp) - started for stamp in (attempt / STAMPS_FILE).read_text().split())
     steps = dict(enumerate(ends, start=1))
     return Run("stock", steps, durations([("importing", 0.0), ("the rest", imported), ("", steps[1])]))
 
 
 def durations(marks: list[tuple[str, float]]) -> dict[str, float]:
-    """Marks are beginnings; the last one only ends what was before it."""
+    """The seconds of each phase from the times at which they begin; the last mark only ends the one before it."""
     return {name: after - begin for (name, begin), (_, after) in pairwise(marks)}
 
 
 def train_stock(attempt: Path, iteration: int) -> int:
-    """In a process of its own: the OD API's `train_loop`, as it is but for the stamps."""
+    """In its own process: the OD API's `train_loop`, unchanged except for the time stamps."""
     from worker.trainer import compat, device
 
     device.prepare_environment(AttemptSpec.from_json((attempt / SPEC_FILE).read_text()).device)

@@ -1,7 +1,6 @@
-"""Requests to the whole api, as its own process sees them: bodies, queries, headers, cookies and uploads.
+"""Requests to the whole api: bodies, queries, headers, cookies and uploads.
 
-Each is as large as it may be. What the check of an upload takes in its own, bounded process is not counted: it is not
-the api's.
+Each has the largest allowed size. The bounded process that checks an upload is not counted, as it is not the api's.
 """
 
 import base64
@@ -30,14 +29,14 @@ from services.users import passwords, principal
 
 MB = 2**20
 BODY = MB - 2048  # the limit is 1 MB
-HEAD = 14_000  # the server takes 16 KB for a request's line and headers
+HEAD = 14_000  # the server's limit for the request line and headers is 16 KB
 JSON = {"Content-Type": "application/json"}
 TAR = {"Content-Type": "application/x-tar"}
 JOB: dict[str, Any] = {"dataset": "shapes", "model": "efficientdet_d0", "train": {"steps": 10, "batch_size": 2}}
 
 
 class Api:
-    """A service with one admin and a tiny dataset, asked in process."""
+    """A service with one admin and a tiny dataset, called in process."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="hostile-")
@@ -49,7 +48,7 @@ class Api:
         self.token = principal.ensure_admin(self.store, self.settings) or ""
         shapes.generate(self.settings.datasets_dir / "shapes", train=2, validation=1, size=64, seed=0)
         self.client = TestClient(create_app(self.settings, self.store), base_url="http://localhost")
-        self.ask("GET", "/v1/jobs")  # what is made once is made now
+        self.ask("GET", "/v1/jobs")  # initialises what is created once
 
     def ask(self, method: str, path: str, **options: Any) -> "Answer":
         headers = {"Authorization": f"Bearer {self.token}", **options.pop("headers", {})}
@@ -57,7 +56,7 @@ class Api:
 
 
 class Answer(Exception):
-    """Raised rather than returned, so that the table shows it."""
+    """An HTTP error, raised so that the table shows it."""
 
     def __init__(self, response: Any) -> None:
         super().__init__(f"{response.status_code} {response.text}")
@@ -154,7 +153,7 @@ def _() -> Trial:
 
 
 def _add_config(path: str, name: str, tokens: int) -> None:
-    """A text just short enough to be accepted, so that everything is done with it."""
+    """Add a case with the longest accepted text, so that all processing runs."""
 
     @case(f"POST {path}", f"a pipeline.config with {name}")
     def prepare() -> Trial:
@@ -163,7 +162,9 @@ def _add_config(path: str, name: str, tokens: int) -> None:
 
 
 for path in ("/v1/jobs", "/v1/estimate"):
-    _add_config(path, "a list of numbers", MAX_TOKENS * 6 // 10)  # the service writes the field's name to each
+    _add_config(
+        path, "a list of numbers", MAX_TOKENS * 6 // 10
+    )  # the service writes the field's name before each number
     _add_config(path, "data_augmentation_options", MAX_TOKENS * 9 // 10)
     _add_config(path, "a schedule of many steps", MAX_TOKENS * 9 // 10)
 
@@ -271,7 +272,7 @@ def uploading(archive: bytes, what: str = "datasets") -> Trial:
 
 
 def dataset(api: Api | None = None, labels: bytes | None = None, **more: bytes) -> dict[str, bytes]:
-    api = api or Api()  # its folder is there as long as it is
+    api = api or Api()  # its folder exists as long as the object
     folder = api.settings.datasets_dir / "shapes"
     files = {file.name: file.read_bytes() for file in folder.glob("*.tfrecord*")}
     assert files

@@ -1,4 +1,4 @@
-"""Searches of a log as long as is searched, with texts and lines that cost most."""
+"""Searches of a log of the largest searched size, with the most expensive texts and lines."""
 
 import tempfile
 
@@ -7,7 +7,7 @@ from services.logs import search
 from services.logs.line_index import IndexedLog, LineIndex
 from services.logs.read import _MOST_SEARCHED
 
-LIMIT = 1000  # lines, where a search does not say how many
+LIMIT = 1000  # lines; the default of a search
 
 
 def searching(line: bytes, text: str, back: bool) -> Trial:

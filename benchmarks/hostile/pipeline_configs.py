@@ -1,7 +1,7 @@
-"""pipeline.config: parsing, explaining what is wrong, checking, planning, comparing and writing.
+"""pipeline.config: parsing, explaining errors, checking, planning, comparing and writing.
 
-Each text is tried twice: as long as a text may be, and with as many tokens as it may have. The first is mostly
-refused at a glance, the second goes all the way.
+Each text is tried twice: with the largest allowed length, and with the largest allowed number of tokens. The first is
+mostly refused at once; the second is processed completely.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LONG = "a" * (MAX_CHARACTERS // 2)
 
 @dataclass(frozen=True)
 class Text:
-    """`head`, as many pieces as there is room for, `tail`. A `№` in the piece stands for a running number."""
+    """`head`, as many copies of `piece` as allowed, `tail`. A `№` in the piece is replaced by a running number."""
 
     head: str
     piece: str
@@ -35,7 +35,7 @@ class Text:
         return (self.head + "".join(pieces))[: MAX_CHARACTERS - len(self.tail)] + self.tail
 
     def _tokens_each(self) -> int:
-        """0 where more of them make one longer token: digits in a row."""
+        """The tokens of one piece; 0 if several pieces form one longer token, as digits do."""
         return max(0, (_count(self.piece * 20) - 1) // 19)
 
 
@@ -48,7 +48,7 @@ def _sound() -> str:
 
 
 def _inside(field: str, piece: str, ahead: str = "", behind: str = "", text: str = "") -> Text:
-    """A sound text with more in one of its blocks, or, with brackets in `ahead` and `behind`, instead of a value."""
+    """A valid text with additions in a block, or instead of a value, with brackets in `ahead` and `behind`."""
     head, found, tail = (text or _sound()).partition(field)
     assert found, field
     return Text(head + (ahead or found), piece, behind + tail)
@@ -115,7 +115,7 @@ TEXTS = {
 
 
 def _use(text: str) -> object:
-    """Everything that the api does with a text that it was sent."""
+    """Everything that the api does with a submitted text."""
     config, _ = pipeline_config.without_paths(pipeline_config.parse(text))
     pipeline_config.check(config)
     config = pipeline_config.apply(pipeline_config.plan_of(config), config)

@@ -5,8 +5,8 @@
         text = "a{" * 131_072
         return Trial(len(text), lambda: parse(text))
 
-The function makes the input, unmeasured, and returns what is measured. An exception of the work is an answer like
-any other: it is shown with its length, as it would be sent to the caller.
+The function creates the input, which is not measured, and returns the measured work. An exception counts as an answer:
+it is shown with its length, as it would be sent to the caller.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ __all__ = ["CASES", "Case", "Trial", "case"]
 
 @dataclass(frozen=True)
 class Trial:
-    size: int  # bytes or characters that the sender pays for
+    size: int  # bytes or characters that the caller sends
     work: Callable[[], object]
 
 
@@ -36,7 +36,7 @@ CASES: dict[str, Case] = {}
 
 
 def case(group: str, name: str) -> Callable[[Callable[[], Trial]], Callable[[], Trial]]:
-    """Register the function below as a case. Each has a name of its own."""
+    """Register the function below as a case. Names must be unique."""
 
     def register(prepare: Callable[[], Trial]) -> Callable[[], Trial]:
         added = Case(group, name, prepare)
