@@ -47,6 +47,7 @@ from services.scheduling import claim as scheduling  # noqa: E402
 from services.settings import Settings  # noqa: E402
 from services.store import events, jobs, migrate  # noqa: E402
 from services.store.engine import Store, make_engine  # noqa: E402
+from services.store.models import User  # noqa: E402
 from services.users import principal  # noqa: E402
 from services.users.principal import Scope  # noqa: E402
 from tests.support.databases import postgres_server  # noqa: E402
@@ -168,7 +169,7 @@ def serving(kind: str, rows: Filled, url: str, home: Path, broker: str) -> Itera
     store = Store.open(url)
     with store.transaction() as session:
         user = principal.local_principal(store)
-        admin = session.get_one(principal.User, user.user_id)
+        admin = session.get_one(User, user.user_id)
         token = principal.new_token(session, admin, "api_load", [Scope.ADMIN], None, utc_now())[1]
         tomorrow = utc_now() + datetime.timedelta(days=1)  # no worker reports the devices here
         session.execute(text("UPDATE devices SET seen_at = :at"), {"at": tomorrow})
@@ -241,7 +242,7 @@ def claim(target: Target) -> float:
     """A worker's claim of the next job, without HTTP; undone afterwards."""
     started = time.perf_counter()
     with target.store.transaction() as session:
-        claimed = scheduling._claim(session, target.settings, "boot", utc_now())
+        claimed = scheduling._claim_first(session, target.settings, "boot", utc_now())
         took = (time.perf_counter() - started) * 1000
         session.rollback()
     assert claimed is not None
