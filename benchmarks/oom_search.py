@@ -111,27 +111,27 @@ def downshift(job: Job, folder: Path) -> Iterator[Result]:
     with serving(settings) as api:
         for way in ("cold", "warm"):
             asked = time.time()
-            made = finished(api, api.post("/v1/jobs", job.request)["id"])
-            steps = [event for event in made.events if event["kind"] == "step"]
-            if made.plan not in direct:
-                direct[made.plan] = first_step_s(made.plan, job, dataset, folder / f"direct-{way}")
-            lost = steps[0]["time"] - asked - direct[made.plan]
+            finished = wait_until_finished(api, api.post("/v1/jobs", job.request)["id"])
+            steps = [event for event in finished.events if event["kind"] == "step"]
+            if finished.plan not in direct:
+                direct[finished.plan] = first_step_s(finished.plan, job, dataset, folder / f"direct-{way}")
+            lost = steps[0]["time"] - asked - direct[finished.plan]
             device = steps[-1]["device"]
             yield Result(
                 job.name,
                 f"{DOWNSHIFT} {way}",
-                made.tries,
-                made.failed,
+                finished.tries,
+                finished.failed,
                 lost,
                 device["peak"],
                 device["limit"],
-                made.plan.batch_size,
-                made.plan.micro_batch,
+                finished.plan.batch_size,
+                finished.plan.micro_batch,
             )
 
 
 @dataclass(frozen=True)
-class Made:
+class FinishedJob:
     """The result of a job of the service. `events`: those of its last attempt."""
 
     plan: Plan
@@ -140,7 +140,7 @@ class Made:
     events: list[dict[str, Any]]
 
 
-def finished(api: Api, job_id: int) -> Made:
+def wait_until_finished(api: Api, job_id: int) -> FinishedJob:
     while (job := api.get(f"/v1/jobs/{job_id}"))["state"] not in FINAL:
         time.sleep(0.2)
     if job["state"] != "succeeded":
@@ -155,12 +155,12 @@ def finished(api: Api, job_id: int) -> Made:
         tries += [f"({size(plan.batch_size, point['micro_batch'])})" for point in probed]
         tries.append(size(plan.batch_size, plan.micro_batch))
         failed += sum(point["peak"] is None for point in probed) + (attempt["diagnosis"] != "completed")
-    return Made(plan, tries, failed, events)
+    return FinishedJob(plan, tries, failed, events)
 
 
 def first_step_s(plan: Plan, job: Job, dataset: Dataset, folder: Path) -> float:
     """The seconds from the start of a trainer with `plan` to its first step."""
-    attempt = prepared(plan.batch_size, plan.micro_batch, job, dataset, folder, plan)
+    attempt = write_attempt_of(job, dataset, folder, plan)
     started = time.time()
     command = [sys.executable, "-m", "worker.trainer", str(attempt)]
     run = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
@@ -170,12 +170,14 @@ def first_step_s(plan: Plan, job: Job, dataset: Dataset, folder: Path) -> float:
     return float(next(event["time"] for event in events if event["kind"] == "step")) - started
 
 
-def prepared(batch: int, micro_batch: int, job: Job, dataset: Dataset, folder: Path, plan: Plan | None = None) -> Path:
+def write_attempt_of(job: Job, dataset: Dataset, folder: Path, plan: Plan | None = None) -> Path:
+    """An attempt directory with `plan`, or else with the job's requested batch."""
+    batch = plan.batch_size if plan else job.batch
     config = build_config(catalogue.get(job.model), dataset.num_classes, (SIDE, SIDE), batch, STEPS)
     spec = AttemptSpec(
         job_dir=str(folder / "job"),
         architecture=job.model,
-        micro_batch=micro_batch,
+        micro_batch=plan.micro_batch if plan else 0,
         device=Device(memory_limit_mb=job.slot_mb),
         evaluate_at_end=False,
         export=False,
@@ -183,9 +185,9 @@ def prepared(batch: int, micro_batch: int, job: Job, dataset: Dataset, folder: P
     return write_attempt(folder / "attempt", spec, with_dataset(apply(plan, config) if plan else config, dataset))
 
 
-def searched(job: Job, search: str, folder: Path) -> Result:
+def run_search(job: Job, search: str, folder: Path) -> Result:
     dataset = generate(folder / "shapes")
-    attempt = prepared(job.batch, 0, job, dataset, folder)
+    attempt = write_attempt_of(job, dataset, folder)
     command = [sys.executable, str(ROOT / "benchmarks" / "batch_searches.py"), str(attempt), search]
     if not job.accumulates:
         command.append("--whole")
@@ -232,7 +234,7 @@ def results(jobs: tuple[Job, ...], chosen: str | None, known: list[Result]) -> I
                 if way == DOWNSHIFT:
                     yield from downshift(job, Path(folder))
                 else:
-                    yield searched(job, way, Path(folder))
+                    yield run_search(job, way, Path(folder))
 
 
 HEAD = f"{'':22}{'failed':>7}{'lost':>8}{'of halving':>12}{'used':>7}{'batch':>8}  tries"
