@@ -171,18 +171,25 @@ def _buckets(
     from_step: int | None = None,
     to_step: int | None = None,
 ) -> Sequence[Bucket]:
+    found, first, last = _extent(session, job_id, which)
+    first = max(first, from_step or 0)
+    last = last if to_step is None else min(last, to_step)
+    return _read_buckets(session, found, first, last, max_points) if first <= last else []
+
+
+def _extent(session: Session, job_id: int, which: ColumnElement[bool]) -> tuple[_Series, int, int]:
+    """The series that there are, and their first and last step; 0 and -1 if there are none."""
     largest = (MetricBlock.job_id == job_id, MetricBlock.width == _WIDTHS[-1], which)
     ends = session.execute(
         select(MetricBlock.name, MetricBlock.attempt, func.min(MetricBlock.first_step), func.max(MetricBlock.last_step))
         .where(*largest)
         .group_by(MetricBlock.name, MetricBlock.attempt)
     ).all()
-    first = max(min((end[2] for end in ends), default=0), from_step or 0)
-    last = max((end[3] for end in ends), default=-1)
-    last = last if to_step is None else min(last, to_step)
-    if first > last:
-        return []
     found = _Series(job_id, sorted({end[0] for end in ends}), sorted({end[1] for end in ends}))
+    return found, min((end[2] for end in ends), default=0), max((end[3] for end in ends), default=-1)
+
+
+def _read_buckets(session: Session, found: _Series, first: int, last: int, max_points: int) -> Sequence[Bucket]:
     size = _block_size(first, last, max_points)
     origin = first // size * size
     width = -(-(last + 1 - origin) // (max_points * size)) * size
