@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Failed", "Limits", "OverLimit", "Processes", "Stopped", "answer", "begin", "memory_bounded"]
+__all__ = ["Failed", "OverLimit", "ProcessLimits", "Processes", "Stopped", "answer", "begin", "memory_bounded"]
 
 _ROOT = Path(__file__).parents[1]
 _PR_SET_PDEATHSIG = 1
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProcessLimits:
     memory_mb: int
     seconds: float  # of wall time, and of processor time
 
@@ -60,7 +60,7 @@ class Processes:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_closed = False
 
-    def run(self, module: str, request: Mapping[str, Any], limits: Limits) -> Any:
+    def run(self, module: str, request: Mapping[str, Any], limits: ProcessLimits) -> Any:
         """Run `module` with `request` and return its answer. Raises OverLimit, Failed or Stopped.
 
         Blocks the calling thread. The process has ended when this returns or raises.
@@ -121,7 +121,7 @@ def begin() -> Any:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != message["parent"]:  # the parent died before the call above
         sys.exit(1)
-    limits = Limits(**message["limits"])
+    limits = ProcessLimits(**message["limits"])
     memory, seconds = limits.memory_mb * 2**20, math.ceil(limits.seconds)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))

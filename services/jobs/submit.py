@@ -131,7 +131,7 @@ def _create(session: Session, settings: Settings, principal: Principal, first: _
         asked=asked.to_dict(),
         min_memory_bytes=checked.min_memory_bytes,
     )
-    adopt.first_plan(job, first.plan, first.planned)
+    adopt.plan_new_job(job, first.plan, first.planned)
     transitions.put_in_queue(session, job, now, by=principal.name, waiting=first.waiting)
     audit.add(session, principal.user_id, "job.submit", f"job {job.id}", now, name=job.name)
     return job

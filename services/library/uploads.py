@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from services import idempotency as once
-from services.bounded_process import Failed, Limits, OverLimit, Processes, Stopped
+from services.bounded_process import Failed, OverLimit, Processes, ProcessLimits, Stopped
 from services.clock import utc_now
 from services.datasets import importer
 from services.domain.sizes import in_mb
@@ -197,7 +197,7 @@ def _check(context: UploadContext, upload: Upload, target: _Target, ready: Path)
     request = CheckRequest(
         target.kind, target.name, str(upload.file), str(ready), min(most, free), target.validation_share
     )
-    limits = Limits(settings.upload_check_mb, settings.upload_check_s)
+    limits = ProcessLimits(settings.upload_check_mb, settings.upload_check_s)
     try:
         result = CheckResult(**context.processes.run(_CHECK, dataclasses.asdict(request), limits))
     except OverLimit as error:

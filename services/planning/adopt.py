@@ -19,10 +19,10 @@ from services.store import events
 from services.store.models import Attempt, Job
 from services.webhooks import outbox
 
-__all__ = ["first_plan", "plan_after_oom", "plan_while_queued", "probed_plan", "record_remedy"]
+__all__ = ["plan_after_oom", "plan_new_job", "plan_while_queued", "probed_plan", "record_remedy"]
 
 
-def first_plan(job: Job, plan: Plan, planned: Mapping[str, Any]) -> None:
+def plan_new_job(job: Job, plan: Plan, planned: Mapping[str, Any]) -> None:
     """Give a new job its plan."""
     job.plan, job.planned, job.steps = plan.to_dict(), dict(planned), plan.steps
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from services.bounded_process import Failed, Limits, OverLimit, Processes, Stopped
+from services.bounded_process import Failed, OverLimit, Processes, ProcessLimits, Stopped
 
 ROOT = Path(__file__).parents[2]
-ENOUGH = Limits(memory_mb=500, seconds=60)
+ENOUGH = ProcessLimits(memory_mb=500, seconds=60)
 
 
-def run(limits: Limits = ENOUGH, **request: Any) -> Any:
+def run(limits: ProcessLimits = ENOUGH, **request: Any) -> Any:
     return Processes().run("tests.support.bounded_work", request, limits)
 
 
@@ -46,14 +46,14 @@ def test_a_process_answers_without_variables_of_database_and_broker(monkeypatch:
 
 
 def test_a_process_over_its_memory_limit_is_reported() -> None:
-    run(Limits(memory_mb=500, seconds=60), do="take memory", mb=100)
+    run(ProcessLimits(memory_mb=500, seconds=60), do="take memory", mb=100)
     with pytest.raises(OverLimit, match="needs more than 500 MB"):
-        run(Limits(memory_mb=500, seconds=60), do="take memory", mb=600)
+        run(ProcessLimits(memory_mb=500, seconds=60), do="take memory", mb=600)
 
 
 def test_a_process_is_killed_after_its_time_limit(tmp_path: Path) -> None:
     with pytest.raises(OverLimit, match="longer than 3 s"):
-        run(Limits(memory_mb=500, seconds=3), do="sleep", pid_file=str(tmp_path / "pid"))
+        run(ProcessLimits(memory_mb=500, seconds=3), do="sleep", pid_file=str(tmp_path / "pid"))
     wait_until_gone(wait_for(tmp_path / "pid"))
 
 
@@ -62,7 +62,7 @@ def test_the_kernel_kills_a_process_over_its_processor_time(monkeypatch: pytest.
     waits = subprocess.Popen.communicate
     monkeypatch.setattr(subprocess.Popen, "communicate", lambda process, data, timeout: waits(process, data))
     with pytest.raises(OverLimit, match="longer than 1 s"):
-        run(Limits(memory_mb=500, seconds=1), do="spin")
+        run(ProcessLimits(memory_mb=500, seconds=1), do="spin")
 
 
 def test_the_last_output_of_a_failed_process_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -93,8 +93,9 @@ def test_close_kills_all_processes_and_none_can_start_afterwards(tmp_path: Path)
 
 def test_a_process_dies_with_its_killed_parent(tmp_path: Path) -> None:
     program = (
-        "import sys; from services.bounded_process import Limits, Processes; "
-        "Processes().run('tests.support.bounded_work', {'do': 'sleep', 'pid_file': sys.argv[1]}, Limits(500, 600))"
+        "import sys; from services.bounded_process import ProcessLimits, Processes; "
+        "request = {'do': 'sleep', 'pid_file': sys.argv[1]}; "
+        "Processes().run('tests.support.bounded_work', request, ProcessLimits(500, 600))"
     )
     parent = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "pid")], cwd=ROOT)
     try:

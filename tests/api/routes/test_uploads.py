@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.upload_queue import MAX_PENDING, MAX_PENDING_PER_USER
-from services.bounded_process import Limits, Processes
+from services.bounded_process import Processes, ProcessLimits
 from services.domain import catalogue
 from services.domain.tfrecord import masked_crc32c
 from services.library import upload_check
@@ -177,7 +177,9 @@ def test_a_disk_that_cannot_be_written_while_unpacking_is_not_the_senders_fault(
     def full(*_: Any) -> None:
         raise OSError(number, "No write")
 
-    def checked_here(processes: Processes, module: str, request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    def checked_here(
+        processes: Processes, module: str, request: dict[str, Any], limits: ProcessLimits
+    ) -> dict[str, Any]:
         return dataclasses.asdict(upload_check.check(upload_check.CheckRequest(**request)))
 
     monkeypatch.setattr("services.library.unpack._copy", full)
