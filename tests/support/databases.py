@@ -48,14 +48,14 @@ def start_postgres(folder: Path, tries: int = 3) -> Any:
 def new_database(server: str, template: str = "template1") -> Iterator[str]:
     """A new database on `server`: empty, or a copy of `template`."""
     name = f"test_{uuid.uuid4().hex}"
-    tell(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    execute(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield server.replace("/postgres?", f"/{name}?")
     finally:
-        tell(server, f"DROP DATABASE {name} WITH (FORCE)")
+        execute(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def tell(server: str, *commands: str) -> None:
+def execute(server: str, *commands: str) -> None:
     engine = make_engine(server).execution_options(isolation_level="AUTOCOMMIT")
     with contextlib.closing(Store(engine)), engine.connect() as connection:
         for command in commands:
@@ -74,8 +74,8 @@ def postgres_folder() -> Iterator[Path]:
 def postgres() -> Iterator[str]:
     with postgres_folder() as folder, postgres_server(folder) as address:
         # Faster, and the data need not survive a power cut.
-        tell(address, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off")
-        tell(address, "SELECT pg_reload_conf()")
+        execute(address, "ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off")
+        execute(address, "SELECT pg_reload_conf()")
         yield address
 
 

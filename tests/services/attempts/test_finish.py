@@ -472,9 +472,9 @@ def test_results_are_read_from_the_trainers_files(desk: Desk, running: Claim) ->
 def test_a_new_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, running: Claim) -> None:
     desk.ran_out(running, 3 * GB)
     job = desk.job(running.job_id)
-    [told] = desk.events(running.job_id, "replanned")
-    assert told["plan"] == job.plan != job.asked
-    assert told["changes"] == job.planned["changes"]
-    assert all(change["reason"] for change in told["changes"])
+    [event] = desk.events(running.job_id, "replanned")
+    assert event["plan"] == job.plan != job.asked
+    assert event["changes"] == job.planned["changes"]
+    assert all(change["reason"] for change in event["changes"])
     desk.conclude(again(desk), left(Diagnosis.INTERRUPTED))
     assert len(desk.events(running.job_id, "replanned")) == 1  # the same plan again is no event

@@ -95,8 +95,8 @@ def running(desk: Desk) -> Claim:
     return desk.claimed()
 
 
-def tell(desk: Desk, claim: Claim, **said: Any) -> None:
-    Events(desk.folder(claim)).write("probe", **{"limit": LIMIT, "seconds": 9.5, "traces": 2, **said})
+def report_probe(desk: Desk, claim: Claim, **report: Any) -> None:
+    Events(desk.folder(claim)).write("probe", **{"limit": LIMIT, "seconds": 9.5, "traces": 2, **report})
     assert ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
 
 
@@ -114,7 +114,7 @@ def test_a_first_job_is_probed_within_its_device(running: Claim) -> None:
 def test_the_probes_choice_becomes_the_plan_and_is_reported(desk: Desk, running: Claim) -> None:
     planned = running.plan.micro_batch
     other = 4 if planned != 4 else 2
-    tell(desk, running, chosen=other, points=points(mb1=300 * MB, mb4=860 * MB, mb2=480 * MB))
+    report_probe(desk, running, chosen=other, points=points(mb1=300 * MB, mb4=860 * MB, mb2=480 * MB))
     attempt, job = desk.attempt(running), desk.job(running.job_id)
     assert attempt.plan["micro_batch"] == job.plan["micro_batch"] == other
     assert attempt.plan["batch_size"] == running.plan.batch_size
@@ -126,7 +126,7 @@ def test_the_probes_choice_becomes_the_plan_and_is_reported(desk: Desk, running:
 
 
 def test_the_probes_measurements_are_stored_for_the_law(desk: Desk, running: Claim) -> None:
-    tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb8=None, mb4=860 * MB))
+    report_probe(desk, running, chosen=4, points=points(mb2=480 * MB, mb8=None, mb4=860 * MB))
     rows = {row.micro_batch: (row.peak_bytes, row.accumulation, row.complete) for row in desk.measurements()}
     assert rows == {2: (480 * MB, 4, True), 4: (860 * MB, 2, True), 8: (LIMIT + 1, 1, False)}
     prediction = desk.attempt(running).planned["prediction"]
@@ -137,7 +137,7 @@ def test_the_probes_measurements_are_stored_for_the_law(desk: Desk, running: Cla
 def test_a_probes_measurement_of_few_runs_is_brief(desk: Desk, running: Claim) -> None:
     """Peaks of EfficientDet-D0 at 256²: `short` after three steps, `long` after six, where it stayed."""
     short, long = 475 * MB, 539 * MB
-    tell(desk, running, chosen=2, points=[{"micro_batch": 2, "peak": short, "runs": 3}])
+    report_probe(desk, running, chosen=2, points=[{"micro_batch": 2, "peak": short, "runs": 3}])
     assert [row.brief for row in desk.measurements()] == [True]
     prediction = desk.attempt(running).planned["prediction"]
     assert prediction["bytes"] == pytest.approx(short, rel=0.01)
@@ -146,14 +146,14 @@ def test_a_probes_measurement_of_few_runs_is_brief(desk: Desk, running: Claim) -
 
 def test_a_probes_measurement_of_enough_runs_is_not_brief(desk: Desk, running: Claim) -> None:
     tried = [{"micro_batch": 8, "peak": None, "runs": 1}, {"micro_batch": 2, "peak": 530 * MB, "runs": 10}]
-    tell(desk, running, chosen=2, points=tried)
+    report_probe(desk, running, chosen=2, points=tried)
     assert [row.brief for row in desk.measurements()] == [False, False]
     prediction = desk.attempt(running).planned["prediction"]
     assert prediction["high_bytes"] < 1.1 * 530 * MB
 
 
 def test_the_attempts_own_measurement_is_of_the_probed_plan(desk: Desk, running: Claim) -> None:
-    tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
+    report_probe(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     Events(desk.folder(running)).step(1, peak=850 * MB)
     ingest.ingest(desk.store, running.job_id, running.attempt, running.token, desk.folder(running))
     desk.end(running, Reason.COMPLETED)
@@ -161,7 +161,7 @@ def test_the_attempts_own_measurement_is_of_the_probed_plan(desk: Desk, running:
 
 
 def test_the_next_job_is_planned_from_the_probe_and_not_probed_again(desk: Desk, running: Claim) -> None:
-    tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
+    report_probe(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     desk.end(running, Reason.COMPLETED)
     after = desk.claimed()
     assert after.plan.micro_batch == 4
@@ -169,7 +169,7 @@ def test_the_next_job_is_planned_from_the_probe_and_not_probed_again(desk: Desk,
 
 
 def test_a_later_attempt_keeps_the_probes_choice(desk: Desk, running: Claim) -> None:
-    tell(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
+    report_probe(desk, running, chosen=4, points=points(mb2=480 * MB, mb4=860 * MB))
     desk.end(running, Reason.HOST_MEMORY)
     desk.set("jobs", not_before=None)
     again = desk.claim()
@@ -178,7 +178,7 @@ def test_a_later_attempt_keeps_the_probes_choice(desk: Desk, running: Claim) -> 
 
 
 @pytest.mark.parametrize(
-    "said",
+    "report",
     [
         {},
         {"chosen": 4},
@@ -188,7 +188,7 @@ def test_a_later_attempt_keeps_the_probes_choice(desk: Desk, running: Claim) -> 
         {"chosen": 4, "points": {"4": 5}},
     ],
 )
-def test_an_impossible_probe_changes_nothing(desk: Desk, running: Claim, said: dict[str, Any]) -> None:
-    tell(desk, running, **said)
+def test_an_impossible_probe_changes_nothing(desk: Desk, running: Claim, report: dict[str, Any]) -> None:
+    report_probe(desk, running, **report)
     assert desk.attempt(running).plan == running.plan.to_dict()
     assert desk.measurements() == []

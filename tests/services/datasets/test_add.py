@@ -194,7 +194,7 @@ def test_classes_without_objects_give_a_warning(root: Path, sample: Dataset, tmp
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"name": "../x"}, "^name: use at most 64 letters, digits"),
         ({"name": ".hidden"}, "^name: "),
@@ -213,8 +213,8 @@ def test_classes_without_objects_give_a_warning(root: Path, sample: Dataset, tmp
         ({"labels": Path("nowhere")}, "^nowhere: cannot be read"),
     ],
 )
-def test_an_invalid_request_is_refused(changes: dict[str, Any], told: str, root: Path, sample: Dataset) -> None:
-    with pytest.raises(DatasetError, match=told):
+def test_an_invalid_request_is_refused(changes: dict[str, Any], message: str, root: Path, sample: Dataset) -> None:
+    with pytest.raises(DatasetError, match=message):
         added(root, sample, **changes)
     assert not root.exists() or list(root.iterdir()) == []
 
@@ -374,9 +374,9 @@ def test_the_command_prints_each_problem_on_a_line(
     sample: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(sample, tmp_path) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("add: validation: name validation files, or hold back a share")
-    assert told[1:] == ["add: cones was not added"]
+    message = capsys.readouterr().err.splitlines()
+    assert message[0].startswith("add: validation: name validation files, or hold back a share")
+    assert message[1:] == ["add: cones was not added"]
 
 
 def test_a_long_import_shows_progress(

@@ -88,7 +88,7 @@ def test_masks_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"encoded": None}, "image/encoded: there is no image"),
         ({"encoded": [b""]}, "image/encoded: there is no image"),
@@ -124,9 +124,9 @@ def test_masks_may_be_missing() -> None:
         ({"area": [1]}, "image/object/area: holds whole numbers (int64); write floats"),
     ],
 )
-def test_a_problem_is_named_with_its_field(changes: dict[str, Any], told: str) -> None:
+def test_a_problem_is_named_with_its_field(changes: dict[str, Any], message: str) -> None:
     problems = examined(**changes).problems
-    assert any(problem.startswith(told) for problem in problems), problems
+    assert any(problem.startswith(message) for problem in problems), problems
 
 
 def test_an_image_too_large_to_decode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

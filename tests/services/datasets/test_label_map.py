@@ -35,7 +35,7 @@ def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "map.pbtxt: names no class"),
         ("cat\ndog\n", "line 1: is not a label map"),
@@ -55,8 +55,8 @@ def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_reported_with_its_line(text: str, told: str) -> None:
-    with pytest.raises(DatasetError, match=told) as caught:
+def test_a_mistake_is_reported_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(DatasetError, match=message) as caught:
         label_map.parse(FILE, text)
     assert caught.value.code == "dataset_refused"
 

@@ -62,7 +62,7 @@ def test_a_temporary_folder_is_not_a_dataset(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda folder: (folder / "dataset.json").write_text("{"), r"dataset\.json is damaged"),
         (lambda folder: (folder / "dataset.json").write_text("[]"), r"dataset\.json is damaged"),
@@ -78,9 +78,9 @@ def test_a_temporary_folder_is_not_a_dataset(home: Path) -> None:
         (lambda folder: (folder / "label_map.pbtxt").unlink(), r"label_map\.pbtxt: No such file"),
     ],
 )
-def test_a_damaged_dataset_is_refused_by_name(spoil: Callable[[Path], object], told: str, home: Path) -> None:
+def test_a_damaged_dataset_is_refused_by_name(spoil: Callable[[Path], object], message: str, home: Path) -> None:
     spoil(home / "datasets" / "cones")
-    with pytest.raises(DatasetError, match=f"^dataset 'cones': .*{told}.*; generate or add the dataset again"):
+    with pytest.raises(DatasetError, match=f"^dataset 'cones': .*{message}.*; generate or add the dataset again"):
         library.find(home / "datasets", "cones")
     listed = listing.show_dataset(Settings(home=home), "cones")
     assert listed["problem"].startswith("dataset 'cones': ")

@@ -92,8 +92,8 @@ def test_a_smaller_number_that_is_committed_later_is_returned_first(several: Des
         with several.store.transaction() as third:
             write(third, two_jobs[1], "third")
         assert messages(tail) == []
-    told = messages(tail) + messages(tail) + messages(tail)
-    assert told == ["first", "second", "third"]
+    returned = messages(tail) + messages(tail) + messages(tail)
+    assert returned == ["first", "second", "third"]
 
 
 def test_a_number_that_never_comes_blocks_nothing(several: Desk, two_jobs: tuple[int, int]) -> None:
@@ -125,10 +125,10 @@ def test_a_stuck_transaction_blocks_for_a_limited_time(several: Desk, two_jobs: 
     with several.store.transaction() as stopped:
         write(stopped, two_jobs[0], "stopped")
         with several.store.transaction() as session:
-            write(session, two_jobs[1], "told")
+            write(session, two_jobs[1], "returned")
         assert messages(tail) + messages(tail) == []
         now[0] = 1000.0
-        assert messages(tail) == ["told"]
+        assert messages(tail) == ["returned"]
 
 
 def test_a_reader_that_starts_before_a_commit_does_not_miss_it(several: Desk, two_jobs: tuple[int, int]) -> None:
@@ -164,12 +164,12 @@ def test_events_of_many_writers_are_returned_completely_and_in_order(several: De
     writers = [threading.Thread(target=work, args=[job]) for job in numbers]
     for writer in writers:
         writer.start()
-    told = []
+    returned = []
     while any(writer.is_alive() for writer in writers):
-        told += tail.read()
+        returned += tail.read()
     for _ in range(5):
-        told += tail.read()
-    ids = [event.id for event, _ in told]
+        returned += tail.read()
+    ids = [event.id for event, _ in returned]
     assert ids == sorted(set(ids))
     with several.store.reading() as session:
         assert ids == [event.id for event, _ in events.after(session, ids[0] - 1, 10_000)]

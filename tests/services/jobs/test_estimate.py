@@ -17,36 +17,36 @@ LARGE: dict[str, Any] = {"train": {"steps": 10, "batch_size": 64}}
 
 def test_an_estimate_is_the_plan_that_submitting_gives_and_leaves_no_trace(desk: Desk) -> None:
     desk.slots(1000, 3000)
-    told = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
+    shown = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
     assert (desk.rows(Job), desk.rows(Event)) == ([], [])
     job = desk.job(desk.submit(**LARGE))
-    assert told["plan"] == job.plan
-    assert told["asked"] == job.asked
-    assert told["summary"] == job.planned["summary"]
-    assert told["changes"] == job.planned["changes"]
-    assert told["possible"] is True
-    json.dumps(told, allow_nan=False)
+    assert shown["plan"] == job.plan
+    assert shown["asked"] == job.asked
+    assert shown["summary"] == job.planned["summary"]
+    assert shown["changes"] == job.planned["changes"]
+    assert shown["possible"] is True
+    json.dumps(shown, allow_nan=False)
 
 
 def test_every_device_is_in_the_estimate(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, GB, others=23 * GB))
     desk.slots(100, host="small")
     desk.report(gpu(0, 24 * GB, 24 * GB, problem="its fan stands still"), host="sick")
-    told = {
+    shown = {
         device["id"]: device for device in estimate(desk.store, desk.settings, desk.owner, desk.request())["devices"]
     }
-    assert (told["box/gpu-0"]["fits"], told["box/gpu-0"]["fits_now"]) == (True, False)
-    assert told["small/cpu-0"]["fits"] is False
-    assert (told["sick/gpu-0"]["fits"], told["sick/gpu-0"]["fits_now"]) == (True, False)
-    assert told["sick/gpu-0"]["problem"] == "its fan stands still"
-    assert told["box/gpu-0"]["free_bytes"] == GB - 600 * MB
+    assert (shown["box/gpu-0"]["fits"], shown["box/gpu-0"]["fits_now"]) == (True, False)
+    assert shown["small/cpu-0"]["fits"] is False
+    assert (shown["sick/gpu-0"]["fits"], shown["sick/gpu-0"]["fits_now"]) == (True, False)
+    assert shown["sick/gpu-0"]["problem"] == "its fan stands still"
+    assert shown["box/gpu-0"]["free_bytes"] == GB - 600 * MB
 
 
 def test_the_ladder_goes_from_the_request_down_to_the_policys_lower_limits(desk: Desk) -> None:
     desk.slots(1000)
-    told = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
-    ladder = told["ladder"]
-    assert ladder[0]["plan"] == told["asked"]
+    shown = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
+    ladder = shown["ladder"]
+    assert ladder[0]["plan"] == shown["asked"]
     assert ladder[0]["lever"] is None
     needs = [rung["predicted"]["high_bytes"] for rung in ladder]
     assert needs == sorted(needs, reverse=True)
@@ -76,22 +76,22 @@ def test_the_ladder_includes_bfloat16_if_the_largest_device_is_fast_at_it(desk: 
     assert "precision" in levers(estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE)))
 
 
-def levers(told: dict[str, Any]) -> set[str]:
-    return {rung["lever"] for rung in told["ladder"]}
+def levers(shown: dict[str, Any]) -> set[str]:
+    return {rung["lever"] for rung in shown["ladder"]}
 
 
 def test_an_impossible_request_gets_an_estimate_with_its_problem(desk: Desk) -> None:
     desk.slots(100)
-    told = estimate(desk.store, desk.settings, desk.owner, desk.request(policy={"levers": ["image_size"]}))
-    assert (told["possible"], told["plan"]) == (False, None)
-    assert "256" in told["summary"]
+    shown = estimate(desk.store, desk.settings, desk.owner, desk.request(policy={"levers": ["image_size"]}))
+    assert (shown["possible"], shown["plan"]) == (False, None)
+    assert "256" in shown["summary"]
 
 
 def test_without_devices_there_is_still_an_estimate(desk: Desk) -> None:
-    told = estimate(desk.store, desk.settings, desk.owner, desk.request())
-    assert told["possible"] is True
-    assert told["devices"] == []
-    assert all(rung["fits"] == {} for rung in told["ladder"])
+    shown = estimate(desk.store, desk.settings, desk.owner, desk.request())
+    assert shown["possible"] is True
+    assert shown["devices"] == []
+    assert all(rung["fits"] == {} for rung in shown["ladder"])
 
 
 def test_an_estimate_checks_a_request_as_submitting_does(desk: Desk) -> None:

@@ -102,8 +102,8 @@ def refused(desk: Desk, field: str, **request: Any) -> str:
     with pytest.raises(Invalid) as caught:
         ask(desk, **request)
     [fault] = caught.value.faults
-    told = estimate(desk.store, desk.settings, desk.owner, desk.request(**request))
-    assert (told["possible"], told["problem"]) == (False, {"field": field, "message": fault.message})
+    estimated = estimate(desk.store, desk.settings, desk.owner, desk.request(**request))
+    assert (estimated["possible"], estimated["problem"]) == (False, {"field": field, "message": fault.message})
     waits = {**request, "device": {**request.get("device", {}), "wait": True}}
     waiting = estimate(desk.store, desk.settings, desk.owner, desk.request(**waits))
     assert (waiting["possible"], waiting["problem"]) == (False, None)

@@ -43,13 +43,13 @@ def test_a_grown_job_gets_a_new_plan_and_its_owner_is_notified(desk: Desk) -> No
     subscriptions.create(desk.store, desk.settings, desk.owner, "https://hooks.example/x", ["job.replanned"])
     claim = shrunk(desk)
     desk.end(claim, Reason.STOPPED)
-    before, told = desk.job(claim.job_id).version, len(desk.rows(Delivery))
+    before, messages = desk.job(claim.job_id).version, len(desk.rows(Delivery))
     only(desk, 1, 64_000)
 
     again(desk)
 
     *_, last = desk.rows(Delivery)
-    assert len(desk.rows(Delivery)) == told + 1
+    assert len(desk.rows(Delivery)) == messages + 1
     assert json.loads(last.body)["data"]["summary"].startswith("Raised again")
     assert desk.job(claim.job_id).version == before + 2  # one for the plan, one for the claim
 

@@ -336,9 +336,9 @@ def test_a_host_name_with_a_private_address_is_not_called(
         monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: answer)
     called: list[Any] = []
     monkeypatch.setattr(socket, "create_connection", lambda *args: called.append(args))
-    told = sending.send(message, allow_private=False)
-    assert (told.status, called, receiver.got) == (None, [], [])
-    assert "private address" in (told.error or "")
+    result = sending.send(message, allow_private=False)
+    assert (result.status, called, receiver.got) == (None, [], [])
+    assert "private address" in (result.error or "")
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,9 +358,9 @@ def test_the_connection_goes_to_the_address_that_was_checked(desk: Desk, monkeyp
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setattr(socket, "create_connection", connect)
-    told = sending.send(message, allow_private=False)
+    result = sending.send(message, allow_private=False)
     assert (looked_up, called) == (["hooks.example"], [("93.184.215.14", 80)])
-    assert "could not be reached: closed" in (told.error or "")
+    assert "could not be reached: closed" in (result.error or "")
 
 
 # Whose they are

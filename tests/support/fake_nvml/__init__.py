@@ -85,7 +85,7 @@ class FakeGpu:
     fails: Mapping[str, int] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        told = [
+        reported = [
             ("utilisation", self.utilisation),
             ("temperature", self.temperature),
             ("capability", self.capability and "{} {}".format(*self.capability)),
@@ -95,7 +95,7 @@ class FakeGpu:
         return [
             f"gpu {self.uuid} {self.name}",
             f"memory {self.total_mb * _MB} {self.free_mb * _MB}",
-            *(f"{name} {value}" for name, value in told if value is not None),
+            *(f"{name} {value}" for name, value in reported if value is not None),
             *(f"{kind} {pid} {-1 if mb is None else mb * _MB}" for kind, held in lists for pid, mb in held),
             *(f"gpu-fail {function} {code}" for function, code in self.fails.items()),
         ]
