@@ -48,7 +48,7 @@ def check_request(settings: Settings, request: Mapping[str, Any]) -> CheckedRequ
     faults: list[Fault] = []
     is_own = bool(request.get("pipeline_config"))
     with _collecting(faults, "pipeline_config" if is_own else "train"):
-        base, asked = _asked(request, dataset)
+        base, asked = _requested_plan(request, dataset)
         attempt_config.compose(base, asked, dataset, host_memory_mb=ANY_HOST_MEMORY_MB, is_own=is_own)
         pipeline_config.parse(pipeline_config.to_text(base))  # the stored text is longer than the sent one
         faults.extend(_too_long(settings, request, asked))
@@ -56,7 +56,7 @@ def check_request(settings: Settings, request: Mapping[str, Any]) -> CheckedRequ
         faults.extend(_misfit(settings, request, base, asked))
         with _collecting(faults):
             policy.check(catalogue.get(asked.model))
-            faults.extend(_floors(asked, policy))
+            faults.extend(_lower_limit_faults(asked, policy))
     if faults:
         raise Invalid(faults)
     device = request.get("device") or {}
@@ -137,7 +137,7 @@ def _too_long(settings: Settings, request: Mapping[str, Any], asked: Plan) -> It
         yield Fault("train.epochs", f"{epochs:,} epochs of {request['dataset']} are {steps}; send fewer")
 
 
-def _asked(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
+def _requested_plan(request: Mapping[str, Any], dataset: Dataset) -> tuple[Config, Plan]:
     """The configuration and the plan that the request asks for, before the planner changes anything."""
     train = request.get("train") or {}
     size = tuple(request["image_size"]) if request.get("image_size") else None
@@ -184,7 +184,7 @@ def _refuse_missing_weights(request: Mapping[str, Any], submitted: Config) -> No
         )
 
 
-def _floors(asked: Plan, policy: Policy) -> Iterator[Fault]:
+def _lower_limit_faults(asked: Plan, policy: Policy) -> Iterator[Fault]:
     """Faults for lower limits of the policy that are above the requested values."""
     if policy.min_batch_size > asked.batch_size:
         yield Fault("policy.min_batch_size", f"is above the requested batch size of {asked.batch_size}")

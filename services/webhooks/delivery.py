@@ -100,7 +100,7 @@ def record_result(store: Store, message: DueMessage, result: SendResult) -> None
         delivery.error = sanitize.text(result.error or f"it answered {result.status}")[:_LONGEST_ERROR]
         delivery.next_at = _next_try(delivery.tries, now)
         webhook.failing_since = webhook.failing_since or now
-        _disable_if_hopeless(webhook, result, now)
+        _disable_if_failing(webhook, result, now)
 
 
 def _next_try(tries: int, now: datetime.datetime) -> datetime.datetime | None:
@@ -109,7 +109,7 @@ def _next_try(tries: int, now: datetime.datetime) -> datetime.datetime | None:
     return now + datetime.timedelta(seconds=RETRIES_S[tries - 1] * random.uniform(1.0, 1.1))
 
 
-def _disable_if_hopeless(webhook: Webhook, result: SendResult, now: datetime.datetime) -> None:
+def _disable_if_failing(webhook: Webhook, result: SendResult, now: datetime.datetime) -> None:
     if webhook.disabled_at is not None:
         return
     if result.status == _GONE:
