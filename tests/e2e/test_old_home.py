@@ -26,7 +26,7 @@ from services.store.engine import Store
 from services.store.models import Event, Job, Lease, Metric
 from services.users import principal
 from services.users.principal import Principal
-from tests.faults.house import House
+from tests.faults.fault_box import FaultBox
 from tests.support import old_home
 from tests.support.box import TIMEOUT_S
 from tests.support.old_home import JOBS, PASSWORD, TOKENS
@@ -35,7 +35,7 @@ from worker.process_locks import boot_id, is_alive, is_free
 WAITING = ("larger", "none large enough")  # for a device that no host has
 
 
-class OldHouse(House):
+class OldBox(FaultBox):
     """A box on a home that is there already."""
 
     def furnish(self) -> Principal:
@@ -105,129 +105,129 @@ class OldHouse(House):
 
 
 @pytest.fixture
-def house(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OldHouse]:
+def box(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OldBox]:
     """On each of the two databases, brought up to date as the service does it when it starts."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     old_home.unpack(home, database_url)
     assert setup.prepare(Settings(home=home, database_url=database_url)) is None  # it has its admin
     with contextlib.closing(Store.open(database_url)) as store:
-        made = OldHouse(home, store, monkeypatch)
+        made = OldBox(home, store, monkeypatch)
         yield made
         made.close()
 
 
-def test_every_job_is_listed_and_shown(house: OldHouse) -> None:
-    listed = {job["name"]: job for job in house.get("/v1/jobs", by="vera", limit=100).json()["items"]}
+def test_every_job_is_listed_and_shown(box: OldBox) -> None:
+    listed = {job["name"]: job for job in box.get("/v1/jobs", by="vera", limit=100).json()["items"]}
     assert {name: job["id"] for name, job in listed.items()} == JOBS
     for state in ("succeeded", "failed", "cancelled", "paused", "running", "queued"):  # each has a job of that name
         assert listed[state]["state"] == state
-    assert [job["name"] for job in house.get("/v1/jobs", q="large enough").json()["items"]] == ["none large enough"]
+    assert [job["name"] for job in box.get("/v1/jobs", q="large enough").json()["items"]] == ["none large enough"]
     for name, job_id in JOBS.items():
         path = f"/v1/jobs/{job_id}"
-        job = house.get(path).json()
+        job = box.get(path).json()
         assert (job["name"], job["state"]) == (name, listed[name]["state"])
-        assert house.get(f"{path}/request").json()["dataset"] == "shapes"
-        attempts = house.get(f"{path}/attempts").json()["items"]
+        assert box.get(f"{path}/request").json()["dataset"] == "shapes"
+        attempts = box.get(f"{path}/attempts").json()["items"]
         assert [attempt["number"] for attempt in attempts] == list(range(1, job["attempts"] + 1))
         for attempt in attempts:
-            show_attempt(house, path, attempt)
-        assert bool(house.get(f"{path}/metrics").json()["series"]) == (job["progress"]["step"] > 0)
-        for artifact in house.get(f"{path}/artifacts").json()["items"]:
-            content = house.get(f"{path}/artifacts/{artifact['name']}").content
+            show_attempt(box, path, attempt)
+        assert bool(box.get(f"{path}/metrics").json()["series"]) == (job["progress"]["step"] > 0)
+        for artifact in box.get(f"{path}/artifacts").json()["items"]:
+            content = box.get(f"{path}/artifacts/{artifact['name']}").content
             assert artifact["bytes"] in (None, len(content))  # None: packed while it is sent
         if job["state"] in FINAL:
-            assert "event: submitted" in house.get(f"{path}/events").text
+            assert "event: submitted" in box.get(f"{path}/events").text
 
 
-def show_attempt(house: OldHouse, path: str, attempt: dict[str, Any]) -> None:
+def show_attempt(box: OldBox, path: str, attempt: dict[str, Any]) -> None:
     number = attempt["number"]
     place = f"{path}/attempts/{number}"
-    assert house.get(place).json() == attempt
-    assert "num_steps" in house.get(f"{place}/config").text
+    assert box.get(place).json() == attempt
+    assert "num_steps" in box.get(f"{place}/config").text
     for against in ("previous", "submitted"):
-        assert all(change["reason"] for change in house.get(f"{place}/diff", against=against).json()["changes"])
-    assert "fake trainer" in house.get(f"{path}/logs", attempt=number).text
-    assert house.get(f"{path}/logs/lines", attempt=number).json()["lines"]
-    assert house.get(f"{path}/logs/search", attempt=number, q="FAKE").json()["matches"]
-    assert house.get(f"{path}/logs/error", attempt=number).json()["attempt"] == number
+        assert all(change["reason"] for change in box.get(f"{place}/diff", against=against).json()["changes"])
+    assert "fake trainer" in box.get(f"{path}/logs", attempt=number).text
+    assert box.get(f"{path}/logs/lines", attempt=number).json()["lines"]
+    assert box.get(f"{path}/logs/search", attempt=number, q="FAKE").json()["matches"]
+    assert box.get(f"{path}/logs/error", attempt=number).json()["attempt"] == number
 
 
-def test_what_attempts_came_to_is_kept(house: OldHouse) -> None:
+def test_what_attempts_came_to_is_kept(box: OldBox) -> None:
     """Diagnoses, plans and changes, and the series of losses."""
-    first, second = house.get(f"/v1/jobs/{JOBS['smaller']}/attempts").json()["items"]
+    first, second = box.get(f"/v1/jobs/{JOBS['smaller']}/attempts").json()["items"]
     assert (first["diagnosis"], second["diagnosis"]) == ("too_large", "completed")
     assert (first["plan"]["micro_batch"], second["plan"]["micro_batch"]) == (8, 2)
-    diff = house.get(f"/v1/jobs/{JOBS['smaller']}/attempts/2/diff").json()
+    diff = box.get(f"/v1/jobs/{JOBS['smaller']}/attempts/2/diff").json()
     assert "micro_batch" in {change["lever"] for change in diff["changes"]}
-    failed = house.get(f"/v1/jobs/{JOBS['failed']}").json()
+    failed = box.get(f"/v1/jobs/{JOBS['failed']}").json()
     assert failed["reason"].startswith("All 3 attempts that the policy allows are used.")
-    [series] = house.get(f"/v1/jobs/{JOBS['succeeded']}/metrics", names="Loss/total_loss").json()["series"]
+    [series] = box.get(f"/v1/jobs/{JOBS['succeeded']}/metrics", names="Loss/total_loss").json()["series"]
     assert series["name"] == "Loss/total_loss"
-    assert house.steps("succeeded", 1) == [1, 2, 3, 4, 5, 6]
-    assert "model.ssd" in house.get(f"/v1/jobs/{JOBS['own config']}/attempts/1/diff", against="submitted").text
+    assert box.steps("succeeded", 1) == [1, 2, 3, 4, 5, 6]
+    assert "model.ssd" in box.get(f"/v1/jobs/{JOBS['own config']}/attempts/1/diff", against="submitted").text
 
 
-def test_the_rest_of_the_service_is_kept(house: OldHouse) -> None:
-    assert {user["name"] for user in house.get("/v1/users", by="admin").json()["items"]} >= {"anna", "bert", "vera"}
-    owners = [token["user"] for token in house.get("/v1/tokens", by="admin").json()["items"]]
+def test_the_rest_of_the_service_is_kept(box: OldBox) -> None:
+    assert {user["name"] for user in box.get("/v1/users", by="admin").json()["items"]} >= {"anna", "bert", "vera"}
+    owners = [token["user"] for token in box.get("/v1/tokens", by="admin").json()["items"]]
     assert sorted(owners) == ["admin", "anna", "bert", "vera"]
-    assert [device["id"] for device in house.get("/v1/devices").json()["items"]] == [
+    assert [device["id"] for device in box.get("/v1/devices").json()["items"]] == [
         "box/cpu-0",
         "box/cpu-1",
         "box/cpu-2",
     ]
-    assert house.get("/v1/devices/box/cpu-0/history").status_code == 200
-    assert house.get("/v1/queue").json()["running"] == 2
-    assert [dataset["problem"] for dataset in house.get("/v1/datasets").json()["items"]] == [None]
-    assert [checkpoint["name"] for checkpoint in house.get("/v1/checkpoints").json()["items"]] == ["zoo"]
-    [webhook] = house.get("/v1/webhooks").json()["items"]
-    assert len(house.get(f"/v1/webhooks/{webhook['id']}/deliveries").json()["items"]) == 4
-    assert house.get("/v1/audit", by="admin", kind="job").json()["items"]
-    assert 'downshift_jobs{state="succeeded"} 4' in house.get("/metrics", by="admin").text
+    assert box.get("/v1/devices/box/cpu-0/history").status_code == 200
+    assert box.get("/v1/queue").json()["running"] == 2
+    assert [dataset["problem"] for dataset in box.get("/v1/datasets").json()["items"]] == [None]
+    assert [checkpoint["name"] for checkpoint in box.get("/v1/checkpoints").json()["items"]] == ["zoo"]
+    [webhook] = box.get("/v1/webhooks").json()["items"]
+    assert len(box.get(f"/v1/webhooks/{webhook['id']}/deliveries").json()["items"]) == 4
+    assert box.get("/v1/audit", by="admin", kind="job").json()["items"]
+    assert 'downshift_jobs{state="succeeded"} 4' in box.get("/metrics", by="admin").text
 
 
-def test_tokens_passwords_and_idempotency_keys_are_still_good(house: OldHouse) -> None:
+def test_tokens_passwords_and_idempotency_keys_are_still_good(box: OldBox) -> None:
     for name in ("admin", "anna", "bert", "vera"):
-        assert house.get("/v1/whoami", by=name).json()["user"] == name
-    assert house.ask("GET", "/v1/whoami", by="revoked").status_code == 401
+        assert box.get("/v1/whoami", by=name).json()["user"] == name
+    assert box.ask("GET", "/v1/whoami", by="revoked").status_code == 401
     given = {"user": "anna", "password": PASSWORD}
-    assert house.client.post("/v1/session", json=given).status_code == 204
-    house.client.cookies.clear()
-    request = house.get(f"/v1/jobs/{JOBS['succeeded']}/request").json()
-    again = house.ask("POST", "/v1/jobs", json=request, headers={"Idempotency-Key": "once"})
+    assert box.client.post("/v1/session", json=given).status_code == 204
+    box.client.cookies.clear()
+    request = box.get(f"/v1/jobs/{JOBS['succeeded']}/request").json()
+    again = box.ask("POST", "/v1/jobs", json=request, headers={"Idempotency-Key": "once"})
     assert (again.status_code, again.json()["id"]) == (202, JOBS["succeeded"])
-    assert house.get("/v1/jobs", limit=100).json()["items"][0]["id"] == max(JOBS.values())
+    assert box.get("/v1/jobs", limit=100).json()["items"][0]["id"] == max(JOBS.values())
 
 
-def test_what_was_under_way_goes_on_and_what_waited_starts(house: OldHouse) -> None:
-    house.is_of_this_boot()
-    house.behave(step_s=1.0)
-    taken_in = house.job(JOBS["running"]).step
-    supervisor = house.supervise("running")
-    running = house.running(JOBS["running"])
-    before = house.lease("running")
-    house.until_step(JOBS["running"], taken_in + 5)
-    house.behave()
-    house.work()
+def test_what_was_under_way_goes_on_and_what_waited_starts(box: OldBox) -> None:
+    box.is_of_this_boot()
+    box.behave(step_s=1.0)
+    taken_in = box.job(JOBS["running"]).step
+    supervisor = box.supervise("running")
+    running = box.running(JOBS["running"])
+    before = box.lease("running")
+    box.until_step(JOBS["running"], taken_in + 5)
+    box.behave()
+    box.work()
 
     # The attempt that trains: nobody starts a second one, and what it reports is taken in, from where that had ended.
-    house.until("steps", lambda: house.job(JOBS["running"]).step >= taken_in + 8)
+    box.until("steps", lambda: box.job(JOBS["running"]).step >= taken_in + 8)
     assert is_alive(running.supervisor, running.supervisor_started)
     assert is_alive(running.trainer, running.trainer_started)
-    now = house.lease("running")
+    now = box.lease("running")
     assert before is not None
     assert now is not None
     assert (now.token, now.attempt) == (before.token, 1)
     assert now.expires_at > before.expires_at
-    assert (house.job(JOBS["running"]).state, house.job(JOBS["running"]).attempts) == (State.RUNNING, 1)
-    house.kill(supervisor)
+    assert (box.job(JOBS["running"]).state, box.job(JOBS["running"]).attempts) == (State.RUNNING, 1)
+    box.kill(supervisor)
 
     # The outcome that was only on disk, and those that were queued: one of them had begun before.
-    resumed = house.ask("POST", f"/v1/jobs/{JOBS['paused']}/resume")
+    resumed = box.ask("POST", f"/v1/jobs/{JOBS['paused']}/resume")
     assert (resumed.status_code, resumed.json()["state"]) == (200, "queued")
     names = ["ended", "queued", "waiting", "held", "interrupted", "paused", "running"]
-    ends = dict(zip(names, house.until_final(*(JOBS[name] for name in names)), strict=True))
+    ends = dict(zip(names, box.until_final(*(JOBS[name] for name in names)), strict=True))
     assert {name: (job.state, job.attempts) for name, job in ends.items()} == {
         "ended": ("succeeded", 1),
         "queued": ("succeeded", 1),
@@ -237,29 +237,29 @@ def test_what_was_under_way_goes_on_and_what_waited_starts(house: OldHouse) -> N
         "paused": ("succeeded", 2),
         "running": ("succeeded", 2),
     }
-    assert house.steps("ended", 1) == [1, 2, 3, 4, 5, 6]
-    assert house.steps("paused", 2) == [3, 4, 5, 6, 7, 8]  # from the old checkpoint
-    first, second = house.steps("running", 1), house.steps("running", 2)
+    assert box.steps("ended", 1) == [1, 2, 3, 4, 5, 6]
+    assert box.steps("paused", 2) == [3, 4, 5, 6, 7, 8]  # from the old checkpoint
+    first, second = box.steps("running", 1), box.steps("running", 2)
     assert first + second == list(range(1, 41))
-    checkpoints = [event["step"] for event in house.events("running", "checkpoint")]
+    checkpoints = [event["step"] for event in box.events("running", "checkpoint")]
     assert checkpoints == list(range(1, 41))
     for name in names:
-        assert "event: ended" in house.get(f"/v1/jobs/{JOBS[name]}/events").text
+        assert "event: ended" in box.get(f"/v1/jobs/{JOBS[name]}/events").text
     for name in WAITING:
-        assert house.get(f"/v1/jobs/{JOBS[name]}").json()["state"] == "queued"
-    house.check()
+        assert box.get(f"/v1/jobs/{JOBS[name]}").json()["state"] == "queued"
+    box.check()
 
 
-def test_after_a_restart_of_the_host_the_job_that_ran_goes_on_from_its_checkpoint(house: OldHouse) -> None:
+def test_after_a_restart_of_the_host_the_job_that_ran_goes_on_from_its_checkpoint(box: OldBox) -> None:
     for name in ("waiting", "held", "interrupted", "queued"):
-        cancelled = house.ask("POST", f"/v1/jobs/{JOBS[name]}/cancel", by="admin")
+        cancelled = box.ask("POST", f"/v1/jobs/{JOBS[name]}/cancel", by="admin")
         assert (cancelled.status_code, cancelled.json()["state"]) == (200, "cancelled")
-    house.work()
-    ended, ran = house.until_final(JOBS["ended"], JOBS["running"])
-    assert house.leases() == []
+    box.work()
+    ended, ran = box.until_final(JOBS["ended"], JOBS["running"])
+    assert box.leases() == []
     assert (ended.state, ended.attempts) == (State.SUCCEEDED, 1)
-    assert house.attempts(JOBS["ended"])[0].exit_status == 0  # by its supervisor's note
+    assert box.attempts(JOBS["ended"])[0].exit_status == 0  # by its supervisor's note
     assert (ran.state, ran.attempts) == (State.SUCCEEDED, 2)
-    first, second = house.steps("running", 1), house.steps("running", 2)
+    first, second = box.steps("running", 1), box.steps("running", 2)
     assert first + second == list(range(1, 41))
-    assert house.attempts(JOBS["running"])[0].diagnosis == "interrupted"
+    assert box.attempts(JOBS["running"])[0].diagnosis == "interrupted"
