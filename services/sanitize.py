@@ -6,21 +6,21 @@ A trainer runs other people's models, so its reports may contain anything.
 import math
 from typing import Any
 
-__all__ = ["count", "number", "storable", "text"]
+__all__ = ["clean", "count", "number", "text"]
 
 _DEEPEST = 8  # levels; deeper values become None
 _LONGEST = 20_000  # characters
 _LARGEST = 2**53  # JSON readers are exact below this, and a column can hold the sum of several such numbers
 
 
-def storable(value: Any, depth: int = 0) -> Any:
+def clean(value: Any, depth: int = 0) -> Any:
     """Parsed JSON with None in place of each value that PostgreSQL, SQLite or JSON cannot hold."""
     if depth > _DEEPEST:
         return None
     if isinstance(value, dict):
-        return {text(name): storable(item, depth + 1) for name, item in value.items()}
+        return {text(name): clean(item, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
-        return [storable(item, depth + 1) for item in value]
+        return [clean(item, depth + 1) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

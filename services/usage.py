@@ -16,11 +16,11 @@ from services.settings import Settings
 from services.store import device_use
 from services.store.models import Lease
 
-__all__ = ["Standing", "charge", "default_limits", "may_start", "of_everybody", "of_user", "shares"]
+__all__ = ["UserUsage", "charge", "default_limits", "may_start", "of_everybody", "of_user", "shares"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class UserUsage:
     name: str
     limits: Limits  # with the settings' defaults
     running: int
@@ -45,19 +45,19 @@ def default_limits(settings: Settings) -> Limits:
     return Limits(settings.max_queued, settings.max_running, settings.device_hours_week)
 
 
-def of_everybody(session: Session, settings: Settings, now: datetime.datetime) -> dict[int, Standing]:
-    return _standings(session, settings, now, None)
+def of_everybody(session: Session, settings: Settings, now: datetime.datetime) -> dict[int, UserUsage]:
+    return _usages(session, settings, now, None)
 
 
-def of_user(session: Session, settings: Settings, now: datetime.datetime, user_id: int) -> Standing:
-    return _standings(session, settings, now, user_id)[user_id]
+def of_user(session: Session, settings: Settings, now: datetime.datetime, user_id: int) -> UserUsage:
+    return _usages(session, settings, now, user_id)[user_id]
 
 
-def shares(standings: Mapping[int, Standing]) -> dict[int, Share]:
-    return {user_id: standing.share for user_id, standing in standings.items()}
+def shares(usages: Mapping[int, UserUsage]) -> dict[int, Share]:
+    return {user_id: one.share for user_id, one in usages.items()}
 
 
-def may_start(session: Session, settings: Settings, now: datetime.datetime, user_id: int, known: Standing) -> bool:
+def may_start(session: Session, settings: Settings, now: datetime.datetime, user_id: int, known: UserUsage) -> bool:
     """May a job of this user start? Where there is a limit, this locks the user against workers of other hosts."""
     if known.limits.max_running is None:
         return known.blocked_by is None
@@ -70,9 +70,7 @@ def charge(session: Session, user_id: int, lease: Lease, until: datetime.datetim
     device_use.add(session, user_id, fair_share.by_day(lease.created_at, until))
 
 
-def _standings(
-    session: Session, settings: Settings, now: datetime.datetime, user_id: int | None
-) -> dict[int, Standing]:
+def _usages(session: Session, settings: Settings, now: datetime.datetime, user_id: int | None) -> dict[int, UserUsage]:
     used: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for user, day, seconds in device_use.since(session, fair_share.week_begins(now), user_id):
         used[user][day] = seconds
@@ -81,7 +79,7 @@ def _standings(
         running[user].append(since)
     defaults = default_limits(settings)
     return {
-        user.id: Standing(
+        user.id: UserUsage(
             user.name,
             Limits(user.max_queued, user.max_running, user.device_hours_week).over(defaults),
             len(running[user.id]),

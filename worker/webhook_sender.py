@@ -72,45 +72,45 @@ class SendPool:
         with self._lock:
             free = _THREADS - self._sending.total()
             left = {user_id: _THREADS_PER_USER - count for user_id, count in self._sending.items()}
-        parcels = delivery.claim_due(self._store, free, _THREADS_PER_USER, left) if free else []
-        for parcel in parcels:
+        messages = delivery.claim_due(self._store, free, _THREADS_PER_USER, left) if free else []
+        for message in messages:
             with self._lock:
-                self._sending[parcel.user_id] += 1
-            self._pool.submit(self._deliver, parcel)
-        return len(parcels)
+                self._sending[message.user_id] += 1
+            self._pool.submit(self._deliver, message)
+        return len(messages)
 
     def wait(self, seconds: float) -> None:
         """Until a thread becomes free, or `seconds` have passed."""
         self._is_freed.wait(seconds)
 
-    def _deliver(self, parcel: DueMessage) -> None:
+    def _deliver(self, message: DueMessage) -> None:
         try:
-            answer = send(parcel, self._settings.webhook_private)
-            delivery.record_result(self._store, parcel, answer)
+            answer = send(message, self._settings.webhook_private)
+            delivery.record_result(self._store, message, answer)
             if not answer.is_success:
-                _log.warning("webhook %s: %s", parcel.webhook_id, answer.error or f"answered {answer.status}")
+                _log.warning("webhook %s: %s", message.webhook_id, answer.error or f"answered {answer.status}")
         except StoreUnavailable as error:
             _log.warning(
                 "webhook %s: the result of a delivery was not saved, so the message is sent again: %s",
-                parcel.webhook_id,
+                message.webhook_id,
                 error,
             )
         except Exception:
-            _log.exception("webhook %s: a message could not be sent; trying again later", parcel.webhook_id)
+            _log.exception("webhook %s: a message could not be sent; trying again later", message.webhook_id)
         finally:
             with self._lock:
-                self._sending -= Counter([parcel.user_id])
+                self._sending -= Counter([message.user_id])
             self._is_freed.set()
 
 
-def send(parcel: DueMessage, allow_private: bool) -> SendResult:
+def send(message: DueMessage, allow_private: bool) -> SendResult:
     """Send one message. A failing receiver is a SendResult with an error, not an exception."""
-    sender = Sender(parcel.url, allow_private)
+    sender = Sender(message.url, allow_private)
     # The socket's own timeout is not enough: it starts again with every byte.
     timer = threading.Timer(_TIMEOUT_S, sender.abort)
     timer.start()
     try:
-        return SendResult(sender.post(parcel))
+        return SendResult(sender.post(message))
     except _PrivateAddress as error:
         return SendResult(None, str(error))
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -132,7 +132,7 @@ class Sender:
         self._socket: socket.socket | None = None
         self.is_aborted = False
 
-    def post(self, parcel: DueMessage) -> int:
+    def post(self, message: DueMessage) -> int:
         """Send the message; returns the status of the answer."""
         host = self._parts.hostname or ""
         is_tls = self._parts.scheme == "https"
@@ -154,9 +154,9 @@ class Sender:
             "Content-Type": "application/json",
             "User-Agent": "downshift-webhooks",
             "Connection": "close",
-            **signing.headers(parcel.secret, parcel.message_id, int(time.time()), parcel.body),
+            **signing.headers(message.secret, message.message_id, int(time.time()), message.body),
         }
-        self._connection.request("POST", path, parcel.body, headers)
+        self._connection.request("POST", path, message.body, headers)
         return self._connection.getresponse().status
 
     def _connect(self, host: str, port: int) -> socket.socket:

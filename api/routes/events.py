@@ -158,7 +158,7 @@ async def _one_job(hub: EventHub, subscription: Subscription, seen: int) -> Asyn
 
 
 def _is_last(message: Message) -> bool:
-    return message.news.kind == "state" and message.news.data.get("state") in FINAL
+    return message.event.kind == "state" and message.event.data.get("state") in FINAL
 
 
 def _text(subscription: Subscription, message: Message | None) -> bytes | None:

@@ -44,28 +44,28 @@ T = TypeVar("T")
 class Message:
     """An event, encoded once for all streams; `masked` for callers who may not see the job, None: nothing."""
 
-    news: LiveEvent
+    event: LiveEvent
     text: bytes
     masked: bytes | None
 
     @classmethod
-    def of(cls, news: LiveEvent) -> "Message":
-        masked = None if news.masked is None else _encode(news, news.masked)
-        return cls(news, _encode(news, news.data), masked)
+    def of(cls, event: LiveEvent) -> "Message":
+        masked = None if event.masked is None else _encode(event, event.masked)
+        return cls(event, _encode(event, event.data), masked)
 
 
-def _encode(news: LiveEvent, data: object) -> bytes:
+def _encode(event: LiveEvent, data: object) -> bytes:
     """As EventSource reads it. Without an id, the client keeps its Last-Event-ID."""
     fields = {
-        "id": news.id,
-        "job": news.job_id,
-        "attempt": news.attempt,
-        "kind": news.kind,
-        "at": stamp(news.at),
+        "id": event.id,
+        "job": event.job_id,
+        "attempt": event.attempt,
+        "kind": event.kind,
+        "at": stamp(event.at),
         "data": data,
     }
-    head = "" if news.id is None else f"id: {news.id}\n"
-    return f"{head}event: {news.kind}\ndata: {json.dumps(fields)}\n\n".encode()
+    head = "" if event.id is None else f"id: {event.id}\n"
+    return f"{head}event: {event.kind}\ndata: {json.dumps(fields)}\n\n".encode()
 
 
 class Subscription:
@@ -82,12 +82,14 @@ class Subscription:
 
     def text(self, message: Message) -> bytes | None:
         """The part of the message that this caller may see; None: nothing."""
-        news = message.news
+        event = message.event
         if self._has_ended:
             return None
-        if (self.job_id is not None and news.job_id != self.job_id) or (news.id is not None and news.id <= self.seen):
+        if (self.job_id is not None and event.job_id != self.job_id) or (
+            event.id is not None and event.id <= self.seen
+        ):
             return None
-        if news.owner_id is None or self.principal.sees(news.owner_id):
+        if event.owner_id is None or self.principal.sees(event.owner_id):
             return message.text
         return message.masked
 
@@ -168,9 +170,9 @@ class EventHub:
         """The messages that the client missed: after `since`, up to the position at which it subscribed."""
         assert subscription.position is not None
         if since >= self._dropped_up_to:
-            missed = [message for message in self._recent if since < (message.news.id or 0) <= subscription.position]
+            missed = [message for message in self._recent if since < (message.event.id or 0) <= subscription.position]
             for message in missed:
-                if subscription.job_id in (None, message.news.job_id):
+                if subscription.job_id in (None, message.event.job_id):
                     yield message
             return
         while since < subscription.position:
@@ -179,12 +181,12 @@ class EventHub:
                 yield message
             if len(page) < PAGE:
                 return
-            since = page[-1].news.id or 0
+            since = page[-1].event.id or 0
 
     def _page(self, subscription: Subscription, since: int) -> list[Message]:
         job_id, until = subscription.job_id, subscription.position
         if job_id is None:
-            return [Message.of(news) for news in after(self._store, since, PAGE, until)]
+            return [Message.of(event) for event in after(self._store, since, PAGE, until)]
         page = queries.list_events(self._store, subscription.principal, job_id, since, PAGE, until)
         return [Message.of(of_event(event, page.owner_id)) for event in page.items]
 
@@ -201,9 +203,9 @@ class EventHub:
                 checked_at = time.monotonic()
             found = await self._retry(watch.poll)
             self._current = tuple(map(Message.of, watch.current))
-            for news in found:
-                self._publish(Message.of(news))
-            if not any(news.id is not None for news in found):
+            for event in found:
+                self._publish(Message.of(event))
+            if not any(event.id is not None for event in found):
                 await asyncio.sleep(POLL_EVERY_S)
 
     async def _end_streams_without_access(self) -> None:
@@ -225,11 +227,11 @@ class EventHub:
             await asyncio.sleep(RETRY_S)
 
     def _publish(self, message: Message) -> None:
-        if message.news.id is not None:
+        if message.event.id is not None:
             if len(self._recent) == self._recent.maxlen:
-                self._dropped_up_to = self._recent[0].news.id or 0
+                self._dropped_up_to = self._recent[0].event.id or 0
             self._recent.append(message)
-            self._position = message.news.id
+            self._position = message.event.id
         for subscription in self._subscriptions:
             if subscription.position is not None and subscription.text(message) is not None:
                 subscription.put(message)

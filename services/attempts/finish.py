@@ -159,9 +159,9 @@ def _record_end(
     attempt.ended_at, attempt.exit_status = now, exit_status
     attempt.diagnosis, attempt.message = ending.diagnosis, ending.message
     attempt.reason = ending.reason
-    attempt.finding = sanitize.storable(ending.finding.to_dict()) if ending.finding else None
+    attempt.finding = sanitize.clean(ending.finding.to_dict()) if ending.finding else None
     if outcome is not None:
-        attempt.outcome = sanitize.storable(json.loads(outcome.to_json()))
+        attempt.outcome = sanitize.clean(json.loads(outcome.to_json()))
         attempt.step = max(attempt.step, sanitize.count(outcome.step) or 0)
         saved = sanitize.count(outcome.saved_step)
         attempt.saved_step = saved if saved is not None else attempt.saved_step

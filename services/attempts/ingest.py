@@ -20,7 +20,7 @@ from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, LONGEST_METRIC_NAME, EventKind, bounded_metrics
 from services.domain.sizes import counted
 from services.safe_files import open_regular
-from services.sanitize import count, number, storable, text
+from services.sanitize import clean, count, number, text
 from services.store import attempts, events, jobs, leases, training_series
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Attempt, Job
@@ -151,7 +151,7 @@ def _parse(line: bytes) -> _Line:
 
 
 def _event(parsed: Any) -> _Event:
-    values = storable(parsed)
+    values = clean(parsed)
     kind, seconds = EventKind(values.pop("kind")), float(values.pop("time"))
     if not 0 <= seconds < _LATEST:
         raise ValueError(f"time: {seconds:g} is not a valid time")

@@ -20,7 +20,7 @@ from services.store import accounts, attempts, events, jobs, listing, queue_orde
 from services.store.engine import Store
 from services.store.models import Attempt, Event, Job
 from services.store.queue_order import Place
-from services.usage import Standing
+from services.usage import UserUsage
 from services.users.principal import Principal, Scope
 
 __all__ = [
@@ -51,19 +51,19 @@ def job_views(session: Session, settings: Settings, found: Sequence[Job]) -> lis
     if not queued:
         return _views(session, found, {}, {})
     now = utc_now()
-    standings = usage.of_everybody(session, settings, now)
-    shares = usage.shares(standings)
+    usages = usage.of_everybody(session, settings, now)
+    shares = usage.shares(usages)
     head = queue_order.head(session, shares, now, expected_start.HEAD)
     positions = {place.job_id: place.position for place in head}
     if not positions.keys() >= set(queued):
         positions |= queue_order.positions(session, shares, now, queued)
-    return _views(session, found, standings, _places(session, found, standings, positions, head, now))
+    return _views(session, found, usages, _places(session, found, usages, positions, head, now))
 
 
 def _places(
     session: Session,
     found: Sequence[Job],
-    standings: Mapping[int, Standing],
+    usages: Mapping[int, UserUsage],
     positions: Mapping[int, int],
     head: Sequence[Place],
     now: datetime.datetime,
@@ -74,16 +74,16 @@ def _places(
     for job in found:
         if job.state == State.QUEUED:
             own = Waiting.from_dict(job.waiting_for) if job.waiting_for else None
-            waiting = standings[job.owner_id].blocked_by or own
+            waiting = usages[job.owner_id].blocked_by or own
             places[job.id] = QueuePlace(positions.get(job.id), starts.get(job.id), waiting)
     return places
 
 
 def _views(
-    session: Session, found: Sequence[Job], standings: Mapping[int, Standing], places: Mapping[int, QueuePlace]
+    session: Session, found: Sequence[Job], usages: Mapping[int, UserUsage], places: Mapping[int, QueuePlace]
 ) -> list[dict[str, Any]]:
-    """`standings`: of everybody, needed where a job waits."""
-    owners = {user_id: owner.name for user_id, owner in standings.items()}
+    """`usages`: of everybody, needed where a job waits."""
+    owners = {user_id: owner.name for user_id, owner in usages.items()}
     owners = owners or accounts.names_of(session, {job.owner_id for job in found})
     tried = [job.id for job in found if job.attempts]
     tries = listing.tries(session, tried) if tried else {}
@@ -237,11 +237,11 @@ def list_queue(store: Store, settings: Settings, principal: Principal, limit: in
     now = utc_now()
     with store.reading() as session:
         counts = listing.count_active(session)
-        standings = usage.of_everybody(session, settings, now)
-        shares = usage.shares(standings)
+        usages = usage.of_everybody(session, settings, now)
+        shares = usage.shares(usages)
         found, positions = queue_order.first(session, shares, now, limit, principal.sees_only)
         head = queue_order.head(session, shares, now, expected_start.HEAD)
-        waiting = _views(session, found, standings, _places(session, found, standings, positions, head, now))
+        waiting = _views(session, found, usages, _places(session, found, usages, positions, head, now))
     return {
         "queued": counts.get(State.QUEUED, 0),
         "running": counts.get(State.RUNNING, 0),

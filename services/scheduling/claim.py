@@ -26,7 +26,7 @@ from services.settings import Settings
 from services.store import attempts, jobs, leases, queue_order
 from services.store.engine import Store
 from services.store.models import Attempt, Device, Job, Lease
-from services.usage import Standing
+from services.usage import UserUsage
 
 __all__ = ["Claim", "claim"]
 
@@ -76,12 +76,12 @@ def claim(store: Store, settings: Settings, boot_id: str) -> Claim | None:
 
 def _claim_first(session: Session, settings: Settings, boot_id: str, now: datetime.datetime) -> Claim | None:
     found = Devices(session, settings, now)
-    standings = usage.of_everybody(session, settings, now)
-    for job in _claimable(session, standings, now):
+    usages = usage.of_everybody(session, settings, now)
+    for job in _claimable(session, usages, now):
         job_id, owner_id = job.id, job.owner_id
         try:
             placement = place(found, job)
-            if placement is None or not usage.may_start(session, settings, now, owner_id, standings[owner_id]):
+            if placement is None or not usage.may_start(session, settings, now, owner_id, usages[owner_id]):
                 continue
             with session.begin_nested():
                 return _start(session, settings, job, placement, boot_id, now)
@@ -92,9 +92,9 @@ def _claim_first(session: Session, settings: Settings, boot_id: str, now: dateti
     return None
 
 
-def _claimable(session: Session, standings: Mapping[int, Standing], now: datetime.datetime) -> Iterator[Job]:
+def _claimable(session: Session, usages: Mapping[int, UserUsage], now: datetime.datetime) -> Iterator[Job]:
     """In the order of the queue, some at a time: usually one of the first can start."""
-    ids = queue_order.claimable(session, usage.shares(standings), now)
+    ids = queue_order.claimable(session, usage.shares(usages), now)
     for start in range(0, len(ids), _AT_ONCE):
         yield from jobs.lock_claimable(session, ids[start : start + _AT_ONCE], now)
 

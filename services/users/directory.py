@@ -17,7 +17,7 @@ from services.settings import Settings
 from services.store import accounts, audit, jobs, sessions
 from services.store.engine import Store
 from services.store.models import User
-from services.usage import Standing
+from services.usage import UserUsage
 from services.users import passwords
 from services.users import principal as principals
 from services.users.principal import Principal, Role, Scope
@@ -32,8 +32,8 @@ def list_users(store: Store, settings: Settings, principal: Principal) -> list[d
     """All users, by name. Raises Forbidden unless the caller is an admin."""
     principal.require(Scope.ADMIN)
     with store.reading() as session:
-        standings = usage.of_everybody(session, settings, utc_now())
-        return [_view(user, standings[user.id]) for user in accounts.users(session)]
+        usages = usage.of_everybody(session, settings, utc_now())
+        return [_view(user, usages[user.id]) for user in accounts.users(session)]
 
 
 def show(store: Store, settings: Settings, principal: Principal, name: str) -> dict[str, Any]:
@@ -202,11 +202,11 @@ def _limits(limits: Limits) -> dict[str, Any]:
     return {limit: getattr(limits, limit) for limit in _LIMITS}
 
 
-def _use(own: Standing) -> dict[str, Any]:
+def _use(own: UserUsage) -> dict[str, Any]:
     return {"running": own.running, "device_hours_week": round(own.week_s / 3600, 2)}
 
 
-def _view(user: User, own: Standing) -> dict[str, Any]:
+def _view(user: User, own: UserUsage) -> dict[str, Any]:
     return {
         "name": user.name,
         "role": user.role,

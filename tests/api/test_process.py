@@ -124,7 +124,7 @@ def _addresses(log: Path) -> set[str]:
     return {line["address"] for line in found if line["logger"] == "api.access" and line["method"] == "POST"}
 
 
-def test_a_proxy_that_is_not_trusted_is_not_believed_for_whom_it_asks(service: Service, tmp_path: Path) -> None:
+def test_the_headers_of_an_untrusted_proxy_are_ignored(service: Service, tmp_path: Path) -> None:
     settings = dataclasses.replace(service.settings, bind=f"127.0.0.1:{free_port()}", log_json=True)
     log = tmp_path / "api.log"
     with serving(settings, log) as client:

@@ -176,12 +176,12 @@ class TestLimits:
         self, desk: Desk, anna: Principal, bert: Principal
     ) -> None:
         limit(desk, anna, max_running=1)
-        hers = [submit(desk, anna) for _ in range(3)]
-        his = [submit(desk, bert) for _ in range(2)]
-        assert shown(desk) == [hers[0], *his, *hers[1:]]
+        annas = [submit(desk, anna) for _ in range(3)]
+        berts = [submit(desk, bert) for _ in range(2)]
+        assert shown(desk) == [annas[0], *berts, *annas[1:]]
         desk.slots(*[2000] * 5)
-        assert started(desk) == [hers[0], *his]
-        for job in hers[1:]:
+        assert started(desk) == [annas[0], *berts]
+        for job in annas[1:]:
             said = queries.show_job(desk.store, desk.settings, anna, job)
             assert (said["state"], said["reason"]) == (
                 State.QUEUED,

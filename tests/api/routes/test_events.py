@@ -154,10 +154,10 @@ def test_a_changed_reason_to_wait_is_sent(service_on_each: Service, monkeypatch:
             patch.setattr(watch, "_devices", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 watch.poll()
-        [news] = watch.poll()
-        assert (news.kind, news.data["id"], news.id) == ("job", waits, None)
-        assert news.data["reason"] == (waiting.sentence if waiting else None)
-        assert (news.data["waiting_for"] or {}).get("kind") == (waiting.kind if waiting else None)
+        [event] = watch.poll()
+        assert (event.kind, event.data["id"], event.id) == ("job", waits, None)
+        assert event.data["reason"] == (waiting.sentence if waiting else None)
+        assert (event.data["waiting_for"] or {}).get("kind") == (waiting.kind if waiting else None)
         assert watch.poll() == []
         if waiting:  # free memory changes all the time
             wait_for(dataclasses.replace(waiting, free_bytes=8000 * 2**20))
@@ -173,7 +173,7 @@ def test_events_of_a_failed_poll_are_sent_by_the_next(service: Service, monkeypa
         patch.setattr(watch, "_devices", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             watch.poll()
-    assert [news.kind for news in watch.poll()] == ["submitted", "job", "queue"]
+    assert [event.kind for event in watch.poll()] == ["submitted", "job", "queue"]
 
 
 def test_with_private_jobs_users_get_only_their_own_queue_positions(service_on_each: Service) -> None:
@@ -203,9 +203,9 @@ def test_disabling_or_limiting_a_user_changes_the_queue_and_is_sent(service_on_e
 
     def told(**change: Any) -> tuple[dict[str, int], dict[int, str | None]]:
         directory.change(service.store, service.principals["admin"], "anna", change)
-        news = watch.poll()
-        [queue] = [one.data["positions"] for one in news if one.kind == "queue"]
-        return queue, {one.data["id"]: one.data["reason"] for one in news if one.kind == "job"}
+        found = watch.poll()
+        [queue] = [one.data["positions"] for one in found if one.kind == "queue"]
+        return queue, {one.data["id"]: one.data["reason"] for one in found if one.kind == "job"}
 
     places, reasons = told(disabled=True)
     assert places == {str(berts): 1, str(annas): 2}

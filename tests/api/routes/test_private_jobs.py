@@ -36,12 +36,12 @@ def test_on_every_route_of_a_job_it_is_not_there_for_another_member(private: Ser
 
 
 def test_lists_have_one_s_own_jobs_only(private: Service) -> None:
-    hers, his = private.job("anna"), private.job("bert")
+    annas, berts = private.job("anna"), private.job("bert")
     for path in ("/v1/jobs", "/v1/jobs?owner=anna", "/v1/queue"):
-        wanted = [] if "owner" in path else [his]
+        wanted = [] if "owner" in path else [berts]
         assert [job["id"] for job in private.get(path, by="bert").json()["items"]] == wanted
         assert private.get(path, by="vera").json()["items"] == []
-    assert {job["id"] for job in private.get("/v1/jobs", by="admin").json()["items"]} == {hers, his}
+    assert {job["id"] for job in private.get("/v1/jobs", by="admin").json()["items"]} == {annas, berts}
 
 
 def test_the_queue_gives_the_true_position_and_how_many_there_are(private: Service) -> None:

@@ -236,8 +236,8 @@ def test_an_unmeasured_model_follows_its_relatives_where_they_exceed_their_prior
     larger = dataclasses.replace(R50, model="faster_rcnn_resnet101_fpn")
     law = MemoryLaw([Point.of(larger, 2 * MemoryLaw().predict(larger).bytes, complete=False)])
     assert law.predict(R50).bytes > 1.8 * MemoryLaw().predict(R50).bytes
-    stranger = dataclasses.replace(R50, model="faster_rcnn_resnet50")
-    assert law.predict(stranger) == MemoryLaw().predict(stranger)
+    unmeasured = dataclasses.replace(R50, model="faster_rcnn_resnet50")
+    assert law.predict(unmeasured) == MemoryLaw().predict(unmeasured)
     modest = MemoryLaw([Point.of(larger, MemoryLaw().predict(larger).bytes // 2)])
     assert modest.predict(R50) == MemoryLaw().predict(R50)
 

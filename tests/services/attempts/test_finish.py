@@ -171,8 +171,8 @@ def test_a_long_log_is_read_completely(tmp_path: Path) -> None:
 
 def test_a_stale_token_changes_nothing(desk: Desk, running: Claim) -> None:
     before = values(desk.job(running.job_id))
-    for stranger in ("", "somebody else's"):
-        assert conclusion.conclude(desk.store, running.job_id, 1, stranger, left(Diagnosis.COMPLETED)) is None
+    for token in ("", "another supervisor's"):
+        assert conclusion.conclude(desk.store, running.job_id, 1, token, left(Diagnosis.COMPLETED)) is None
     assert conclusion.conclude(desk.store, running.job_id, 2, running.token, left(Diagnosis.COMPLETED)) is None
     assert conclusion.conclude(desk.store, 999, 1, running.token, left(Diagnosis.COMPLETED)) is None
     assert values(desk.job(running.job_id)) == before

@@ -39,13 +39,13 @@ DEEDS = [cancel, pause, resume, rename]
 @pytest.mark.parametrize("deed", DEEDS)
 def test_only_the_owner_and_admins_may_act_on_a_job(desk: Desk, deed: Any) -> None:
     viewer = Principal(desk.owner.user_id, "owner", Role.VIEWER, frozenset({Scope.READ}))
-    for stranger in (desk.user("stranger"), viewer):
+    for other in (desk.user("other"), viewer):
         job_id = desk.submit()
         if deed is resume:
             desk.change(Job, job_id, state=State.PAUSED)
         before = desk.job(job_id)
         with pytest.raises(Forbidden):
-            deed(desk, stranger, job_id)
+            deed(desk, other, job_id)
         after = desk.job(job_id)
         assert (after.state, after.version, after.name) == (before.state, before.version, before.name)
     deed(desk, desk.admin, job_id)

@@ -83,7 +83,7 @@ function show(state, seconds = 0) {
   const [words, meaning] = STATES[state];
   const was = element.dataset.state;
   // For screen readers: the changes, not the countdown.
-  if (was !== state && was !== "connecting") document.querySelector("#news").textContent = words;
+  if (was !== state && was !== "connecting") document.querySelector("#announcements").textContent = words;
   element.dataset.state = state;
   element.title = meaning;
   element.textContent = seconds ? `${words} in ${seconds} s` : words;

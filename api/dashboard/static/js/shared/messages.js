@@ -21,5 +21,5 @@ export async function runAction(button, work) {
 
 /** For screen readers. Replaces the previous announcement. */
 export function announce(text) {
-  $("#news").textContent = text;
+  $("#announcements").textContent = text;
 }
