@@ -68,17 +68,18 @@ test-trainings: $(STAMP)
 test-others: $(STAMP)
 	@$(call labelled,others   ,-m 'not tensorflow and not slow')
 
-# The inner loop: what needs neither TensorFlow, a browser, PostgreSQL nor other processes. Fewer examples a property.
-FAST := tests/domain tests/services tests/store tests/tooling/test_one_writer.py tests/tooling/test_docs.py
-.PHONY: test-fast test-fast-domain test-fast-others
-test-fast: $(STAMP) ## ruff, and the tests of domain, services and store on SQLite: for the inner loop
+# The inner loop: no TensorFlow, browser or PostgreSQL, and fewer examples of each property. tests/api, worker, launcher,
+# e2e, faults and trainer are left out, and so is what is marked lengthy. In two parts, one for each core.
+FAST := --quiet -m 'not tensorflow and not slow and not lengthy' -k 'not postgresql' --hypothesis-profile=few-examples
+.PHONY: test-fast test-fast-domain test-fast-services
+test-fast: $(STAMP) ## ruff, and the quick tests of domain, store and services on SQLite: about a minute
 	@$(PY) -m ruff check . && $(PY) -m ruff format --check --quiet .
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-fast-domain test-fast-others
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-fast-domain test-fast-services
 test-fast-domain: $(STAMP)
-	@$(call labelled,domain,--quiet tests/domain --hypothesis-profile=few-examples)
-test-fast-others: $(STAMP)
-	@$(call labelled,others,--quiet $(filter-out tests/domain,$(FAST)) -m 'not tensorflow and not slow' \
-		-k 'not postgresql' --hypothesis-profile=few-examples)
+	@$(call labelled,domain  ,$(FAST) tests/domain tests/store tests/tooling/test_one_writer.py tests/tooling/test_docs.py \
+		tests/tooling/test_words.py)
+test-fast-services: $(STAMP)
+	@$(call labelled,services,$(FAST) tests/services)
 
 .PHONY: test-slow
 test-slow: $(STAMP) ## run the tests that take minutes each

@@ -51,6 +51,7 @@ def test_a_process_over_its_memory_limit_is_reported() -> None:
         run(ProcessLimits(memory_mb=500, seconds=60), do="take memory", mb=600)
 
 
+@pytest.mark.lengthy
 def test_a_process_is_killed_after_its_time_limit(tmp_path: Path) -> None:
     with pytest.raises(OverLimit, match="longer than 3 s"):
         run(ProcessLimits(memory_mb=500, seconds=3), do="sleep", pid_file=str(tmp_path / "pid"))

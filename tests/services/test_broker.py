@@ -37,6 +37,7 @@ def listening() -> Iterator[Callable[[], str]]:
     server.close()
 
 
+@pytest.mark.lengthy
 def test_a_broker_that_never_answers_is_waited_for_briefly(listening: Callable[[], str]) -> None:
     assert wake_workers_now(settings(listening())) is False
 

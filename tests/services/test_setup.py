@@ -124,6 +124,7 @@ def test_a_second_setup_does_and_prints_nothing(home: Path, drawn: list[Path]) -
     assert len(drawn) == 1
 
 
+@pytest.mark.lengthy
 def test_the_sample_dataset_can_be_loaded(home: Path) -> None:
     setup.prepare(Settings(home=home), say=lambda text: None)
 
@@ -142,6 +143,7 @@ def test_an_owners_replacement_of_the_sample_is_left_alone(home: Path) -> None:
     assert list(mine.parent.iterdir()) == [mine]
 
 
+@pytest.mark.lengthy
 def test_simultaneous_setups_create_one_token_and_one_dataset(home: Path) -> None:
     environment = Settings(home=home).to_environment()
     processes = [

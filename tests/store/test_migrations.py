@@ -204,6 +204,7 @@ assert migrate.is_current(engine)
 """
 
 
+@pytest.mark.lengthy
 def test_several_processes_migrate_at_once(database_url: str) -> None:
     begin = str(time.time() + 2.0)  # after all processes have imported their modules
     processes = [

@@ -230,6 +230,7 @@ def test_an_impossible_step_loses_its_own_line_with_a_warning(
     assert warning["message"].startswith("ignored 2 lines of events.jsonl: not an event (ValueError: step:")
 
 
+@pytest.mark.lengthy
 def test_a_batch_with_very_many_metrics_is_stored(desk: Desk, running: Claim, events: Events) -> None:
     """More metrics than the parameters that either database allows in one statement."""
     names = [f"m{number}" for number in range(40_000)]

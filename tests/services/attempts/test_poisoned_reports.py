@@ -92,6 +92,7 @@ def check_shown(desk: Desk, job_id: int) -> None:
     json.dumps(shown, allow_nan=False).encode()
 
 
+@pytest.mark.lengthy
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(said=st.lists(lines, max_size=4), left=outcomes | values, status=statuses)
 def test_any_report_of_a_trainer_ends_its_attempt_and_keeps_the_valid_lines(

@@ -168,6 +168,7 @@ def mutated(config: Config) -> Iterator[tuple[str, Config]]:
             yield f"{where} = {value}", copy
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("model", ["efficientdet_d0", "mask_rcnn_inception_resnet_v2"])
 def test_every_difference_of_any_field_has_a_reason(settings: Settings, model: str) -> None:
     accepted = 0

@@ -416,6 +416,7 @@ while idle < 20:
 """
 
 
+@pytest.mark.lengthy
 def test_several_processes_claim_every_job_once_and_no_device_twice(desk: Desk) -> None:
     desk.slots(4000, 4000)
     jobs = [desk.submit(priority=number % 3) for number in range(30)]

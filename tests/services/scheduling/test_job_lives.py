@@ -45,6 +45,7 @@ def fresh(desk_sqlite: Store, desk_home: Path, tmp_path_factory: pytest.TempPath
     return make
 
 
+@pytest.mark.lengthy
 @settings(max_examples=25)
 @given(
     model=st.sampled_from(["efficientdet_d1", "faster_rcnn_resnet101_fpn"]),
