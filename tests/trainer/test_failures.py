@@ -30,11 +30,35 @@ InUse:                       309012224
 MaxInUse:                    311012224
 NumAllocs:                        8213
 """
+GRAPH = """Graph execution error:
+
+Detected at node model/conv1/Conv2D defined at (most recent call last):
+  File "worker/trainer/__main__.py", line 100, in <module>
+"""
+ALGORITHM = (
+    f"{GRAPH}No algorithm worked!  Error messages:\n  Profiling failure on CUDNN engine 1#TC: RESOURCE_EXHAUSTED: "
+    "Out of memory while trying to allocate 2147483648 bytes.\n\t [[{{node model/conv1/Conv2D}}]]"
+)
+XLA = f"{GRAPH}Out of memory while trying to allocate 8589934592 bytes.\n\t [[{{{{node StatefulPartitionedCall}}}}]]"
+REQUEST = "INTERNAL: Failed to allocate request for 2.00GiB (2147483648B) on device ordinal 0"
+SET_DEVICE = "INTERNAL: cudaSetDevice() on GPU:0 failed. Status: out of memory"
 COUNTERS = AllocatorStats(limit=1, in_use=2, peak=3)
 
 
 class ResourceExhaustedError(Exception):
     """Exceptions are recognised by their class names, so these tests need no TensorFlow."""
+
+
+class NotFoundError(Exception):
+    pass
+
+
+class InternalError(Exception):
+    pass
+
+
+class UnimplementedError(Exception):
+    pass
 
 
 class DataLossError(Exception):
@@ -54,6 +78,14 @@ class InvalidArgumentError(Exception):
         (OSError(errno.EDQUOT, "Disk quota exceeded"), Reason.DISK_FULL, "disk"),
         (ResourceExhaustedError("ckpt-5.data; Disk quota exceeded"), Reason.DISK_FULL, "disk"),
         (ResourceExhaustedError("a.record; Too many open files"), Reason.ERROR, "Too many open files"),
+        (ResourceExhaustedError("Received message larger than max (5 vs. 4)"), Reason.ERROR, "larger than max"),
+        (ResourceExhaustedError("a spelling of the next version"), Reason.DEVICE_MEMORY, "next version"),
+        (ResourceExhaustedError(XLA), Reason.DEVICE_MEMORY, "Out of memory while trying to allocate 8589934592 bytes"),
+        (NotFoundError(ALGORITHM), Reason.DEVICE_MEMORY, "Profiling failure on CUDNN engine"),
+        (RuntimeError(REQUEST), Reason.DEVICE_MEMORY, "Failed to allocate request for 2.00GiB"),
+        (RuntimeError(SET_DEVICE), Reason.DEVICE_MEMORY, "cudaSetDevice() on GPU:0 failed"),
+        (InternalError(GRAPH + "something new\n"), Reason.ERROR, "InternalError: something new"),
+        (UnimplementedError(GRAPH + "DNN library is not found.\n"), Reason.ERROR, "DNN library is not found."),
         (ResourceExhaustedError("OOM when allocating tensor … by allocator cpu"), Reason.HOST_MEMORY, "host"),
         (ResourceExhaustedError("OOM when allocating tensor … by allocator GPU_0_bfc"), Reason.DEVICE_MEMORY, "GPU_0"),
         (RuntimeError("Dst tensor is not initialized."), Reason.DEVICE_MEMORY, "Dst tensor"),

@@ -51,7 +51,7 @@ def _classify(error: BaseException) -> AttemptEnd:
         return AttemptEnd(Reason.DISK_FULL, f"the disk is full: {text}")
     if _is_host_memory(error):
         return AttemptEnd(Reason.HOST_MEMORY, f"the host ran out of memory: {text or kind}")
-    if _DEVICE_MEMORY.search(str(error)):
+    if _is_device_memory(error):
         return AttemptEnd(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
     if kind == "InvalidArgumentError" and _IMAGE_ERROR.search(str(error)):
         return AttemptEnd(Reason.BAD_DATASET, f"an image of the dataset cannot be decoded: {text}")
@@ -71,20 +71,39 @@ def _is_host_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or number == errno.ENOMEM or bool(_HOST_MEMORY.search(str(error)))
 
 
+def _is_device_memory(error: BaseException) -> bool:
+    """TensorFlow's ResourceExhaustedError means device memory, unless it names another resource."""
+    text = str(error)
+    if _DEVICE_MEMORY.search(text):
+        return True
+    return type(error).__name__ == "ResourceExhaustedError" and not _OTHER_RESOURCE.search(text)
+
+
 def _first_line(error: BaseException) -> str:
     """The line with the cause: an error in a graph starts with a banner of several lines."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    cause = [line for line in lines if "OOM when allocating" in line or "Error:" in line]
-    return (cause or lines or [""])[0][:500]
+    for pattern in (_DEVICE_MEMORY, _LIBRARY, _NAMED_ERROR, _NO_BANNER):
+        cause = next((line for line in lines if pattern.search(line)), None)
+        if cause is not None:
+            return cause[:500]
+    return "".join(lines[:1])[:500]
 
 
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 _HOST_MEMORY = re.compile(r"std::bad_alloc|Cannot allocate memory|by allocator cpu\b")
 _DEVICE_MEMORY = re.compile(
     r"OOM when allocating|ran out of memory|failed to allocate memory|Dst tensor is not initialized"
-    r"|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|CUBLAS_STATUS_ALLOC_FAILED|cuMemAllocAsync failed",
+    r"|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|CUBLAS_STATUS_ALLOC_FAILED|cuMemAllocAsync failed"
+    r"|out of memory while trying to allocate|failed to allocate request for"
+    r"|no algorithm worked!?.*(?:RESOURCE_EXHAUSTED|out of memory)|cudaSetDevice\(\) on GPU.*out of memory",
     re.I,
 )
+# Whether memory was short, or versions do not match, is not in these: the log decides.
+_LIBRARY = re.compile(r"DNN library|create cudnn handle|without BLAS support|No algorithm worked", re.I)
+# Of a ResourceExhaustedError that is not about memory: files, and messages between processes.
+_OTHER_RESOURCE = re.compile(r"too many open files|message (?:length|size)?.*(?:larger|exceed)|\bquota\b", re.I)
+_NAMED_ERROR = re.compile(r"Error:")
+_NO_BANNER = re.compile(r"^(?!Graph execution error|Detected at node|File \"|\d+ root error|\[\[|Hint:)")
 _IMAGE_ERROR = re.compile(r"jpeg|png|image file format|DecodeImage", re.I)
 _SHAPE = re.compile(r"OOM when allocating tensor with shape\[([\d,]*)\] and type (\w+) on (\S+) by allocator (\S+)")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")

@@ -3,6 +3,7 @@
 Many harmless lines look fatal, so the log is not read where the exit status says success.
 """
 
+import re
 import signal
 
 from services.domain.contract import EXIT_CODES, AllocatorStats, DeviceKind, Reason
@@ -18,6 +19,8 @@ __all__ = ["REASONS", "diagnose", "how_it_ended", "signal_of"]
 _LONGEST_TEXT = 500
 _ABORTS = (signal.SIGABRT, signal.SIGBUS)
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+_STARVED = re.compile(r"ALLOC_FAILED|RESOURCE_EXHAUSTED|out of memory", re.I)
 
 # The reason by our trainer's exit status alone. Not 0, which alone is no success, nor 1, Python's status for any error.
 REASONS = {status: reason for reason, status in EXIT_CODES.items() if status > 1}
@@ -66,6 +69,8 @@ def _as_reported(case: Case, summary: LogSummary, reason: Reason) -> Finding:
     cause = summary.cause
     if cause is not None and not _goes_with(cause, reason):
         cause = summary.cause = None  # another error, which the training survived
+    if reason is Reason.ERROR and cause is not None and cause.is_of_device:
+        return _from_device(case, summary, cause)
     if reason is Reason.DEVICE_MEMORY:
         if cause is not None:
             return _from_device(case, summary, cause)
@@ -80,6 +85,8 @@ def _goes_with(cause: Cause, reason: Reason) -> bool:
         return cause.is_of_device
     if reason is Reason.HOST_MEMORY:
         return bool(cause.marks & Mark.HOST) or cause.is_of_device
+    if reason is Reason.ERROR and cause.is_of_device:  # an exception that does not say memory; the log does
+        return not cause.survived
     return bool(cause.marks & (Mark.DISK if reason is Reason.DISK_FULL else Mark.ERROR))
 
 
@@ -119,7 +126,7 @@ def _from_device(case: Case, summary: LogSummary, cause: Cause) -> Finding:
         return _with_evidence(Finding(Diagnosis.HOST, why), summary, numbers)
     found = why_device_ran_out(case, summary, numbers)
     if cause.marks & Mark.HANDLE and not cause.marks & (Mark.DEVICE | Mark.CONTEXT):
-        starved = found.diagnosis is Diagnosis.NEIGHBOUR or any("ALLOC_FAILED" in line.text for line in cause.lines)
+        starved = found.diagnosis is Diagnosis.NEIGHBOUR or any(_STARVED.search(line.text) for line in cause.lines)
         if summary.mismatch or not starved:
             found = Finding(Diagnosis.BUG, f"a library could not be set up: {_text(cause.lines[0])}")
     return _with_evidence(found, summary, numbers)

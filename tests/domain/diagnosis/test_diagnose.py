@@ -24,6 +24,22 @@ def test_a_log_and_an_exit_status_are_enough(labelled: Labelled) -> None:
         assert lines[evidence.line - 1].strip().startswith(evidence.text.rstrip("…"))
 
 
+OF_DEVICE = ("too_large", "neighbour", "fragmentation")
+BY_HINTS = "nothing-left-at-start.log"  # no line states the end: not enough against an exception
+
+
+@pytest.mark.parametrize(
+    "labelled",
+    [one for one in LABELLED if one.diagnosis in OF_DEVICE and one.file != BY_HINTS],
+    ids=lambda one: one.file,
+)
+def test_where_the_trainer_says_error_the_log_decides(labelled: Labelled) -> None:
+    outcome = Outcome(reason=Reason.ERROR, message="NotFoundError: something failed", step=3)
+    found = diagnose(Case(1, [labelled.log], outcome, reason=Reason.ERROR))
+    assert found.diagnosis == labelled.diagnosis, labelled.why
+    assert found.evidence
+
+
 def test_every_log_is_labelled_and_every_diagnosis_that_a_log_can_show_is_there() -> None:
     assert {one.file for one in LABELLED} == {path.name for path in LOGS.glob("*.log")}
     not_by_log = {Diagnosis.COMPLETED, Diagnosis.LEAK, Diagnosis.SPIKE}
