@@ -33,12 +33,8 @@ class Gpus:
         except NvmlUnavailable as error:
             self.problem = str(error)
             self._cards = {number: _failed(card, self.problem) for number, card in self._cards.items()}
-        # While no card is hidden, missing or moved, CUDA uses the same numbers. Otherwise only the uuid is certain.
-        pinned = self._cuda_visible is not None or any(
-            card.problem or card.index != number for number, card in self._cards.items()
-        )
         shown = visible(self._cuda_visible, {number: card.uuid for number, card in self._cards.items()})
-        return {number: replace(self._cards[number], pinned=pinned) for number in sorted(shown)}
+        return {number: self._cards[number] for number in sorted(shown)}
 
     def why_missing(self, number: int) -> str:
         """Why the last `read` did not return this card."""

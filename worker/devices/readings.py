@@ -39,14 +39,13 @@ class DeviceReading:
     uuid: str | None = None
     driver: str | None = None
     problem: str | None = None
-    pinned: bool = False  # GPU: show the trainer this GPU only, by uuid, because its number is not reliable
 
 
 def contract_device(reading: DeviceReading, async_allocator: bool) -> Device:
     """The device in the attempt's spec. Valid only together with `trainer_environment`."""
     if reading.kind is DeviceKind.CPU:
         return Device(memory_limit_mb=reading.total_bytes // MB)
-    gpu = 0 if reading.pinned else reading.index
+    gpu = 0 if reading.uuid else reading.index  # the only one that the trainer sees
     return Device(kind=DeviceKind.GPU, gpu=gpu, async_allocator=async_allocator)
 
 
@@ -56,6 +55,5 @@ def trainer_environment(reading: DeviceReading) -> dict[str, str]:
         return {}
     # By default CUDA numbers the fastest GPU first. NVML, nvidia-smi and PCI_BUS_ID number by the PCI bus.
     order = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    if reading.pinned and reading.uuid:
-        return {**order, "CUDA_VISIBLE_DEVICES": reading.uuid}
-    return order
+    # By uuid: TensorFlow leaves out GPUs that it has no use for, so its numbers are not NVML's.
+    return {**order, "CUDA_VISIBLE_DEVICES": reading.uuid} if reading.uuid else order

@@ -152,7 +152,6 @@ def test_a_gpu_is_listed_with_everything_that_the_driver_reports(box: FakeNvml) 
             "uuid": "GPU-1",
             "driver": "560.35.03",
             "problem": None,
-            "pinned": False,
         }
     ]
 
@@ -223,7 +222,6 @@ def test_a_lost_gpu_does_not_hide_the_others(box: FakeNvml) -> None:
     assert "lost" in gpus[1]["problem"]
     assert gpus[1]["free_bytes"] == 0
     assert gpus[2]["free_bytes"] == 24_000 * MB
-    assert gpus[2]["pinned"]  # CUDA's numbers may leave out the lost GPU
 
 
 def test_a_gpu_that_is_lost_during_the_read_has_that_problem(box: FakeNvml) -> None:
@@ -302,7 +300,6 @@ def test_only_the_named_gpus_are_used(box: FakeNvml) -> None:
         ("gpu-0", "Card A"),
         ("cpu-0", "CPU slot, 64 MB"),
     ]
-    assert not any(device["pinned"] for device in devices)
 
 
 def test_a_named_gpu_that_is_missing_is_listed_with_the_reason(box: FakeNvml, tmp_path: Path) -> None:
@@ -440,7 +437,7 @@ def test_a_lost_card_that_nvml_renumbered_does_not_get_the_name_of_another(box: 
 
 def test_when_nvml_no_longer_lists_a_card_later_cards_keep_their_names(box: FakeNvml, reader: DeviceReader) -> None:
     box.write([A, B, C])
-    assert not any(gpu["pinned"] for gpu in reader.read())
+    reader.read()
 
     box.write([A, C], generation=2)  # C is NVML's number 1 now
     gpus = reader.read()
@@ -502,11 +499,18 @@ def test_processes_of_others_are_told_apart_from_ours() -> None:
     assert processes_of_others(gpu, {100, 101}) == [theirs, nameless]
 
 
-def test_the_trainer_numbers_gpus_as_nvml_does() -> None:
+def test_the_trainer_sees_its_gpu_alone_by_uuid() -> None:
     gpu = DeviceReading("gpu-1", DeviceKind.GPU, 1, "Card", 100, 40, uuid="GPU-1")
 
+    assert trainer_environment(gpu) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "GPU-1"}
+    assert contract_device(gpu, async_allocator=True) == Device(kind=DeviceKind.GPU, gpu=0, async_allocator=True)
+
+
+def test_the_trainer_numbers_gpus_without_a_uuid_as_nvml_does() -> None:
+    gpu = DeviceReading("gpu-1", DeviceKind.GPU, 1, "Card", 100, 40)
+
     assert trainer_environment(gpu) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    assert contract_device(gpu, async_allocator=True) == Device(kind=DeviceKind.GPU, gpu=1, async_allocator=True)
+    assert contract_device(gpu, async_allocator=False) == Device(kind=DeviceKind.GPU, gpu=1)
 
 
 def test_the_trainer_gets_the_slots_limit() -> None:
