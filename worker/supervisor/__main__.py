@@ -14,10 +14,11 @@ from pathlib import Path
 
 from services.attempt_paths import attempt_dir, device_lock, job_lock
 from services.domain.contract import LOG_FILE
-from services.settings import PREFIX, Settings
+from services.settings import Settings
 from worker import notes
 from worker.attempt_processes import MARK, mark_of
 from worker.process_locks import Lock, die_with_parent, start_time
+from worker.supervisor.trainer_environment import trainer_environment
 
 _EXIT_LOCKED = 75
 _LOCK_TIMEOUT_S = 30.0  # the last processes of the previous attempt may take a moment to end
@@ -50,9 +51,8 @@ def main() -> int:
 
 def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[int]) -> "subprocess.Popen[bytes]":
     """In its own session, without our settings: they contain the passwords of the database and the broker."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    environment |= json.loads((folder / notes.ENVIRONMENT_FILE).read_text())
-    environment[MARK] = mark_of(token)
+    device = json.loads((folder / notes.ENVIRONMENT_FILE).read_text())
+    environment = {**trainer_environment(os.environ, device), MARK: mark_of(token)}
     with (folder / LOG_FILE).open("ab") as log:
         return subprocess.Popen(
             [*settings.trainer_command, str(folder)],
