@@ -2,7 +2,7 @@
 
 uvicorn waits for ever for the rest of a request, so a few hundred clients without a log-in could hold every file
 descriptor. Here a request head must arrive in time, and a body and an answer must keep moving. When there are too many
-connections, the ones without progress for longest are closed to make room for new ones.
+connections, the ones without progress for longest are closed for new ones.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ class Connections:
         return Connection(self, **arguments)
 
     def add(self, connection: "Connection") -> bool:
-        """Return False if there is no room, even after closing an idle one."""
+        """Return False if the limit is reached, even after closing an idle one."""
         of_network = self._by_network.setdefault(connection.network, {})
         of_network[connection] = None
         self._count += 1

@@ -1,4 +1,4 @@
-"""The notes that a supervisor writes into the attempt directory, for the reaper and for the next worker."""
+"""The notes that worker and supervisor leave in the attempt directory, for the reaper and for the next worker."""
 
 import contextlib
 import json

@@ -68,7 +68,12 @@ class PolicyBody(Body):
     min_backbone: Annotated[str, StringConstraints(max_length=64, pattern=patterns.NO_NUL)] | None = Field(
         default=None, description="The smallest backbone or model allowed. Null: any.", examples=[None]
     )
-    max_attempts: int = Field(default=6, ge=1, le=MAX_ATTEMPTS, description="The most attempts that the job may take.")
+    max_attempts: int = Field(
+        default=6,
+        ge=1,
+        le=MAX_ATTEMPTS,
+        description="The most attempts that may fail by the job itself; waits for others do not count.",
+    )
     prefer: Literal["shrink", "wait"] = Field(
         default="shrink",
         description="shrink: reduce the job to fit a device. wait: wait for a device that is large enough.",

@@ -129,8 +129,9 @@ class EventHub:
         if len(self._subscriptions) >= self._settings.max_streams:
             raise TooMany(f"{len(self._subscriptions)} event streams are open, which is the limit; try again later")
         own = sum(other.principal.user_id == principal.user_id for other in self._subscriptions)
-        if own >= max(1, self._settings.max_streams // _USER_SHARE):
-            raise TooMany(f"you already have {own} of {own} event streams open: close one first")
+        most = max(1, self._settings.max_streams // _USER_SHARE)
+        if own >= most:
+            raise TooMany(f"you already have {own} of {most} event streams open: close one first")
         subscription = Subscription(principal, job_id)
         self._subscriptions.add(subscription)
         if self._task is None:

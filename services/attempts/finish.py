@@ -1,4 +1,4 @@
-"""Finish an attempt: read its results from disk, then end the job or queue it again in one transaction.
+"""Finish an attempt: read its results from disk, then end, pause or requeue the job in one transaction.
 
 The supervisor calls `finish_attempt`, or the reaper if the supervisor is dead. Nothing changes without the lease's
 token.
@@ -80,7 +80,7 @@ class Conclusion:
 
 
 def finish_attempt(store: Store, held: HeldAttempt, end: TrainerEnd) -> Conclusion | None:
-    """Ingest the last events, then conclude. If the results cannot be read, the exit status alone decides.
+    """Ingest the last events, then conclude. If that raises, the exit status alone decides.
 
     Returns None, with nothing changed, if the lease is lost. Raises StoreUnavailable: call again later.
     """
@@ -121,7 +121,7 @@ def _unreadable_results(exit_status: int | None, error: Exception) -> AttemptRes
 
 
 def conclude(store: Store, job_id: int, number: int, token: str, results: AttemptResults) -> Conclusion | None:
-    """End the job or queue it again. None, with nothing changed, if `token` no longer holds the lease."""
+    """End, pause or requeue the job. None, with nothing changed, if `token` no longer holds the lease of a live job."""
     now = utc_now()
     with store.transaction() as session:
         lease = leases.held(session, job_id, token)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from services.domain.contract import ENOUGH_RUNS
 from services.domain.plan import changes as plan_changes
 from services.domain.plan.plan import Plan
-from services.domain.planner import probe
+from services.domain.planner import probe_spec
 from services.planning import adopt, past_attempts
 from services.planning.measurements import law_for, measurement_row, plausible_peak
 from services.planning.plan_json import change_values, plan_of_job, prediction_values
@@ -32,7 +32,7 @@ def apply(session: Session, job: Job, attempt: Attempt, report: Mapping[str, Any
         plan = dataclasses.replace(before, micro_batch=size)
         _add_measurement(session, attempt, plan, peak, now, brief=size in _brief(report))
     law = law_for(session, [after.model], past_attempts.device_kind(attempt))
-    why = probe.found(points, attempt.limit_bytes)
+    why = probe_spec.found(points, attempt.limit_bytes)
     changes = plan_changes.changes(before, after, why)
     planned = {
         **attempt.planned,

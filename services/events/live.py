@@ -118,7 +118,9 @@ class Watch:
         return self._tail.start()
 
     def poll(self) -> list[LiveEvent]:
-        """What is new, in the order to send it. One query where nothing is due, five where nothing is new.
+        """What is new, in the order to send it.
+
+        Costs one query until the next live update is due, and five where it is due and nothing changed.
 
         If the database fails in the middle, the next poll returns what this one would have.
         """
@@ -179,7 +181,7 @@ class Watch:
         ]
 
     def _queue(self, session: Session) -> list[LiveEvent]:
-        """Positions and expected starts. Where jobs are private, each owner gets those of their own jobs only."""
+        """Counts, positions and expected starts. Where jobs are private, positions and starts go to the owner only."""
         counts, now = listing.count_active(session), utc_now()
         shares = usage.shares(usage.of_everybody(session, self._settings, now))
         head = queue_order.head(session, shares, now, _MAX_QUEUED)
@@ -253,5 +255,5 @@ class Watch:
 
 
 def _rounded(seconds: float) -> float:
-    """To minutes beyond two of them: a queue in which nothing moves is sent once a minute, not at each poll."""
+    """Rounded to minutes from two minutes on, so that it changes rarely."""
     return round(seconds, 0) if seconds < 120 else 60.0 * round(seconds / 60)

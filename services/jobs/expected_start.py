@@ -41,7 +41,7 @@ def _openings(session: Session, now: datetime.datetime) -> list[Opening]:
 
 
 def _turn(row: listing.Need) -> Turn:
-    """A job that starts as asked takes any device. A plan that was a last try is worth the device it was made for."""
+    """A job that starts as asked takes any device. A plan that only may fit counts as the size of its device."""
     predicted = row.predicted_bytes or 0.0
     if row.starts_as_asked:
         needed = 0.0

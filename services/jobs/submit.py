@@ -67,7 +67,7 @@ def submit_once(
         return replay
     request = make_request()
     quota.check_priority(principal, request.get("priority") or 0)
-    first = _first_attempt(store, settings, check_request(settings, request))
+    first = _planned_job(store, settings, check_request(settings, request))
     try:
         with store.transaction() as session:
             job = _create(session, settings, principal, first)
@@ -84,7 +84,7 @@ def submit_once(
 
 
 @dataclass(frozen=True)
-class _FirstAttempt:
+class _PlannedJob:
     """How the job will start. Computed before the transaction, because it takes time and needs no write lock."""
 
     request: CheckedRequest
@@ -94,7 +94,7 @@ class _FirstAttempt:
     waiting: Waiting | None
 
 
-def _first_attempt(store: Store, settings: Settings, request: CheckedRequest) -> _FirstAttempt:
+def _planned_job(store: Store, settings: Settings, request: CheckedRequest) -> _PlannedJob:
     """Raises Invalid if no known device can hold the job and the request does not ask to wait."""
     asked = request.asked
     with store.reading() as session:
@@ -110,10 +110,10 @@ def _first_attempt(store: Store, settings: Settings, request: CheckedRequest) ->
         planned = {"summary": "As asked.", "changes": [], "prediction": predicted, "capacity_bytes": None}
     changes = own_config_changes.at_submit(settings, request, plan, planned["changes"])
     planned = {**planned, "summary": own_config_changes.with_count(planned["summary"], changes)}
-    return _FirstAttempt(request, plan, planned, changes, feasibility.awaited(request, first))
+    return _PlannedJob(request, plan, planned, changes, feasibility.awaited(request, first))
 
 
-def _create(session: Session, settings: Settings, principal: Principal, first: _FirstAttempt) -> Job:
+def _create(session: Session, settings: Settings, principal: Principal, first: _PlannedJob) -> Job:
     quota.require_queue_quota(session, settings, principal.user_id)
     now = utc_now()
     checked = first.request
@@ -145,5 +145,5 @@ def _replay(store: Store, settings: Settings, key: RequestKey | None) -> Submitt
     with store.reading() as session:
         job = jobs.get(session, job_id)
         # An older version may have stored the answer: fields that it did not have are as they are now.
-        now = {} if job is None else queries.job_view(session, settings, job)
-    return Submitted(job_id, {**now, **stored.body}, replayed=True)
+        current = {} if job is None else queries.job_view(session, settings, job)
+    return Submitted(job_id, {**current, **stored.body}, replayed=True)

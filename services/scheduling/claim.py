@@ -16,7 +16,7 @@ from services.domain.contract import Probe
 from services.domain.jobs.states import Verb
 from services.domain.plan.adjustments import NONE, Adjustments
 from services.domain.plan.plan import Plan
-from services.domain.planner import probe as probing
+from services.domain.planner import probe_spec as probing
 from services.jobs import transitions
 from services.planning.measurements import points_of
 from services.planning.plan_json import change_values, plan_of_job, policy_of_job

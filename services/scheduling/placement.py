@@ -85,17 +85,18 @@ class Devices:
         }
 
     def possible(self, job: Job) -> list[Capacity]:
-        """The devices that the job may be planned for. Those with a problem count for a day after it was queued."""
+        """The devices that the job may be planned for. Those with a problem count during its first day in the queue."""
         is_patient = job.queued_at > self.now - datetime.timedelta(seconds=KNOWN_S)
         return [capacity for capacity in self.present if is_patient or capacity.problem is None]
 
 
 def place(found: Devices, job: Job) -> Placement | None:
-    """Choose the smallest free device that holds the job; None where it has to wait, or has just failed.
+    """Choose a free device: the smallest that holds the plan, or the largest where the job starts as asked.
 
-    A job that fits no device any more is planned anew, or fails with the reason.
+    None where the job has to wait, or has just failed. Writes to the job what it waits for, a plan that fits the
+    devices, or the failure.
     """
-    device = _largest_as_asked(found, job) if _starts_as_asked(job) else _smallest_that_holds(found, job)
+    device = _largest_as_asked(found, job) if _starts_as_asked(job) else _fit_and_choose(found, job)
     if device is None:
         return None
     limit = _limit(device, found.capacities[device.id])
@@ -109,16 +110,16 @@ def _largest_as_asked(found: Devices, job: Job) -> Device | None:
     return fitting[-1] if fitting else None
 
 
-def _smallest_that_holds(found: Devices, job: Job) -> Device | None:
-    if not _fit_to_largest(found, job):
+def _fit_and_choose(found: Devices, job: Job) -> Device | None:
+    if not _replan_to_fit(found, job):
         return None
-    device = _holding(found, job) or _holding_if_smaller(found, job)
+    device = _holding(found, job) or _shrink_back_to_largest_free(found, job)
     if device is None:
         why = waiting.for_a_device(
             found.free,
             found.possible(job),
             found.holders(job),
-            lambda capacity: _suits(job, capacity, found.law(job, capacity)),
+            lambda capacity: _fits_whole(job, capacity, found.law(job, capacity)),
         )
         _wait(found, job, why)
         return None
@@ -128,20 +129,20 @@ def _smallest_that_holds(found: Devices, job: Job) -> Device | None:
     return device
 
 
-def _fit_to_largest(found: Devices, job: Job) -> bool:
+def _replan_to_fit(found: Devices, job: Job) -> bool:
     """Make the job's plan fit the largest device there is; False where it has to wait for another, or has failed."""
     largest = largest_device(found.possible(job), job.min_memory_bytes)
     if largest is None:
         _wait(found, job, waiting.for_repair(found.present) or Waiting.for_size(job.min_memory_bytes))
         return False
     law = found.law(job, largest)
-    if _suits(job, largest, law):
+    if _fits_whole(job, largest, law):
         return True
     policy = dataclasses.replace(policy_of_job(job), plan_ahead=True)
     request = PlanRequest(plan_of_job(job.plan), policy, law, largest.bfloat16)
     decision = first_plan(request, largest.total_bytes)
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
-        absent = _absent_that_suits(found, job)
+        absent = _absent_that_fits_whole(found, job)
         if absent is not None:
             _wait(found, job, waiting.for_host(absent))
             return False
@@ -156,10 +157,10 @@ def _fit_to_largest(found: Devices, job: Job) -> bool:
 
 
 def _holding(found: Devices, job: Job) -> Device | None:
-    return next((device for device in found.free if _holds(found.capacities[device.id], job, found)), None)
+    return next((device for device in found.free if _fits_now(found.capacities[device.id], job, found)), None)
 
 
-def _holding_if_smaller(found: Devices, job: Job) -> Device | None:
+def _shrink_back_to_largest_free(found: Devices, job: Job) -> Device | None:
     """The largest free device, where a job that has grown fits it again after shrinking back."""
     largest = largest_device(list(found.capacities.values()), job.min_memory_bytes)
     if largest is None or not grow_back.shrink_back(found.session, job, largest, found.law(job, largest), found.now):
@@ -167,10 +168,10 @@ def _holding_if_smaller(found: Devices, job: Job) -> Device | None:
     return next(device for device in found.free if device.id == largest.device_id)
 
 
-def _absent_that_suits(found: Devices, job: Job) -> Capacity | None:
+def _absent_that_fits_whole(found: Devices, job: Job) -> Capacity | None:
     """A device that would hold the job, if its host came back."""
     for capacity in capacities_of(absent_devices(found.session, found.now)):
-        if _suits(job, capacity, found.law(job, capacity)):
+        if _fits_whole(job, capacity, found.law(job, capacity)):
             return capacity
     return None
 
@@ -187,13 +188,13 @@ def _starts_as_asked(job: Job) -> bool:
     return job.attempts == 0 and not policy_of_job(job).plan_ahead
 
 
-def _holds(capacity: Capacity, job: Job, found: Devices) -> bool:
+def _fits_now(capacity: Capacity, job: Job, found: Devices) -> bool:
     """Whether the free memory of the device is enough now."""
     needed = _needed(job, found.law(job, capacity))
     return capacity.size_bytes >= job.min_memory_bytes and capacity.free_bytes >= needed
 
 
-def _suits(job: Job, capacity: Capacity, law: MemoryLaw) -> bool:
+def _fits_whole(job: Job, capacity: Capacity, law: MemoryLaw) -> bool:
     """Whether the whole device would hold the job's plan. A device that is known to run out does not."""
     known = law.predict(plan_of_job(job.plan)).low
     fits = _needed(job, law) <= capacity.total_bytes and known <= capacity.total_bytes
@@ -201,7 +202,11 @@ def _suits(job: Job, capacity: Capacity, law: MemoryLaw) -> bool:
 
 
 def _needed(job: Job, law: MemoryLaw) -> int:
-    """The predicted peak with its margin. A plan that was chosen as a last try is worth the device it was tried for."""
+    """The predicted peak with its margin.
+
+    A plan that only may fit is predicted to need more than its device has. It counts as that device's size: otherwise
+    it could never start.
+    """
     predicted = law.predict(plan_of_job(job.plan)).high
     capacity = job.planned.get("capacity_bytes")
     return min(predicted, capacity) if capacity else predicted

@@ -54,7 +54,10 @@ class Supervision:
         self._hang = _HangDetector(attempt.folder / EVENTS_FILE, settings.hang_s)
 
     def run(self) -> int:
-        """Watch the trainer until it has ended and its outcome is stored. Returns 1 if the lease was lost, else 0."""
+        """Watch the trainer until it has ended, then store its outcome.
+
+        Returns 1 if a heartbeat found the lease lost, else 0, also where the outcome is left to the reaper.
+        """
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._interrupt)
@@ -164,7 +167,7 @@ class Supervision:
 
 
 class _TrainerExit:
-    """Waits for the trainer's exit without polling and without collecting its exit status."""
+    """Waits until the trainer exits or a time has passed. Does not collect the exit status."""
 
     def __init__(self, pid: int) -> None:
         self._descriptor = os.pidfd_open(pid)
@@ -179,7 +182,7 @@ class _TrainerExit:
 
 
 class _Stopper:
-    """Sends SIGTERM, and SIGKILL to the trainer's process group after the grace period."""
+    """Sends SIGTERM, and SIGKILL to the trainer's process group after the grace period. Without one: SIGKILL only."""
 
     def __init__(self, trainer: "subprocess.Popen[bytes]", grace_s: float, because: str) -> None:
         self._trainer = trainer

@@ -17,7 +17,7 @@ Points = Mapping[int, int | None]  # peak in bytes by micro-batch; None: ran out
 # The fraction of the limit to keep free: equal steps have unequal peaks. Training needed up to 15 % more than two steps
 # and up to 4 % more than ten (`benchmarks/probe_error.py`). The memory law keeps the same margin after one measurement,
 # so the plan of the next job accepts what the probe accepts.
-_ROOM = 0.055
+_MARGIN = 0.055
 _SHORT = 1.12  # peak of many steps, relative to that of two or three
 
 
@@ -49,7 +49,7 @@ def best_guess(probe: Probe, batch: int, points: Points = MappingProxyType({})) 
 def _fits(probe: Probe, batch: int, points: Points, size: int) -> bool:
     if any(peak is None and tried <= size for tried, peak in points.items()):
         return False
-    return (points.get(size) or _predict(probe, batch, points, size)) <= probe.limit_bytes * (1 - _ROOM)
+    return (points.get(size) or _predict(probe, batch, points, size)) <= probe.limit_bytes * (1 - _MARGIN)
 
 
 def _predict(probe: Probe, batch: int, points: Points, size: int) -> float:

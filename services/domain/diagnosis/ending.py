@@ -73,7 +73,7 @@ def _message(exit_status: int | None, outcome: Outcome | None, said: Reason | No
     if outcome is not None:
         plain = finding.diagnosis in (Diagnosis.TOO_LARGE, _DIAGNOSES[outcome.reason])
         return outcome.message if plain else f"{outcome.message}: {finding.why}"
-    if said is not None:  # a full disk, for example, has no room for an outcome
+    if said is not None:  # for example, an outcome cannot be written to a full disk
         return f"the trainer wrote no outcome and ended {how}, which means {said}"
     if exit_status is None and finding.diagnosis is Diagnosis.UNKNOWN_KILL:
         return "stopped unexpectedly (cause unknown): the supervisor was lost, and the exit status with it"

@@ -54,14 +54,14 @@ def _neighbour(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSe
 def _measured(case: Case, numbers: Numbers) -> str | None:
     """By NVML: without what others hold, the job would have fitted."""
     others = case.held_by_others
-    room = case.free_at_claim or case.limit
+    available = case.free_at_claim or case.limit
     own = numbers.needed or max((sample.in_use for sample in case.samples), default=None) or numbers.peak
-    if not others or room is None:
+    if not others or available is None:
         return None
     if own is None:
-        return f"{in_mb(others)} at the end" if others >= _DISPLAY * room else None
-    if own <= _USABLE * room and own + others > _USABLE * (case.limit or room):
-        return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of its {in_mb(room)}"
+        return f"{in_mb(others)} at the end" if others >= _DISPLAY * available else None
+    if own <= _USABLE * available and own + others > _USABLE * (case.limit or available):
+        return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of its {in_mb(available)}"
     return None
 
 

@@ -75,7 +75,9 @@ class Scene:
 
 @dataclass(frozen=True)
 class Remedy:
-    """`said` is stored with the attempt: what followed it. `reason` is stored with the job: why it failed or waits."""
+    """`said` is stored with the attempt: what followed it. `reason` is stored with the job: why it failed,
+    or in `waiting_for` why it waits.
+    """
 
     next: Next
     said: str

@@ -30,7 +30,7 @@ def expected_starts(devices: Iterable[Opening], queue: Sequence[Turn]) -> dict[i
     """Seconds until each job starts. Jobs for which that cannot be told are left out.
 
     In the order of the queue, each job takes the device that is free first among those that hold it, and of several the
-    smallest, as a claim does. A job that no device holds takes none: it delays nobody. A device that is free at an
+    smallest. A job that no device holds takes none: it delays nobody. A device that is free at an
     unknown time, or given to a job of unknown length, opens for no later job.
     """
     known = [device for device in devices if device.free_in_s is not None]

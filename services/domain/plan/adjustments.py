@@ -1,4 +1,4 @@
-"""Remedies that a job keeps beside its plan. They change neither the model nor what a step computes."""
+"""Remedies that a job keeps beside its plan. They change neither the model nor its schedule."""
 
 import dataclasses
 from collections.abc import Mapping

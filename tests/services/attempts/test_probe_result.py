@@ -11,7 +11,7 @@ from services.domain.memory import prior
 from services.domain.memory.law import MemoryLaw, Point
 from services.domain.plan.plan import Plan, Precision
 from services.domain.plan.policy import Lever, Policy
-from services.domain.planner import probe as probing
+from services.domain.planner import probe_spec as probing
 from services.scheduling.claim import Claim
 from tests.support.desk import MB, Desk, Events
 
