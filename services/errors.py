@@ -9,7 +9,7 @@ DownshiftError
  ├ NoSpace             the disk is too full
  ├ Busy                the service has too much to do; try again in some seconds
  └ TooMany             a limit is reached
-    ├ LimitReached     the number of jobs that one user may have
+    ├ LimitReached     what one user may have at a time: jobs, uploads
     └ TooFast          the requests a minute of one user; try again in some seconds
 """
 

@@ -17,7 +17,9 @@ class WaitedDevice(BaseModel):
 
 
 class Holder(BaseModel):
-    job: int | None = Field(description="The job that has the device; null: processes, or a job that you cannot see.")
+    job: int | None = Field(
+        description="The job that has the device; null: processes, or a job that the owner of this one may not see."
+    )
     processes: list[Process] = Field(description="Other processes that hold the device's memory.")
 
 
@@ -26,7 +28,7 @@ class WaitingFor(BaseModel):
 
     kind: WaitKind
     sentence: str
-    short: str = Field(description="The sentence without ids and sizes.")
+    short: str = Field(description="A shorter sentence, for lists.")
     device: WaitedDevice | None
     holder: Holder | None
     others: int = Field(description="Number of other devices that would do as well.")

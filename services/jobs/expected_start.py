@@ -19,7 +19,8 @@ HEAD = 100  # jobs of the queue that have an estimate
 
 def starts_in(session: Session, head: Sequence[Place], now: datetime.datetime) -> dict[int, float]:
     """Seconds until each of the first jobs of the queue starts; without those for which that cannot be told."""
-    may_start = [place.job_id for place in head[:HEAD] if place.may_start]
+    turns = sorted((place.turn, place.job_id) for place in head if place.turn is not None)
+    may_start = [job_id for _, job_id in turns[:HEAD]]
     rows = {row.job_id: row for row in listing.needs(session, may_start)} if may_start else {}
     if not rows:
         return {}
@@ -47,4 +48,5 @@ def _turn(row: listing.Need) -> Turn:
         needed = 0.0
     else:
         needed = min(predicted, row.planned_for_bytes) if row.planned_for_bytes else predicted
-    return Turn(row.job_id, needed, row.min_bytes, eta_s(row.step, row.steps, row.step_s))
+    runs_s = eta_s(row.step, row.steps, row.step_s)
+    return Turn(row.job_id, needed, row.min_bytes, runs_s, takes_largest=row.starts_as_asked)

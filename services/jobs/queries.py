@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from services import usage
 from services.clock import utc_now
 from services.domain.jobs.states import FINAL, State
-from services.domain.jobs.waiting import Waiting
+from services.domain.jobs.waiting import Waiting, WaitKind
 from services.errors import NotFound
 from services.jobs import expected_start, views
 from services.jobs.views import QueuePlace
@@ -53,10 +53,8 @@ def job_views(session: Session, settings: Settings, found: Sequence[Job]) -> lis
     now = utc_now()
     usages = usage.of_everybody(session, settings, now)
     shares = usage.shares(usages)
-    head = queue_order.head(session, shares, now, expected_start.HEAD)
+    head = queue_order.head(session, shares, now, expected_start.HEAD, queued)
     positions = {place.job_id: place.position for place in head}
-    if not positions.keys() >= set(queued):
-        positions |= queue_order.positions(session, shares, now, queued)
     return _views(session, found, usages, _places(session, found, usages, positions, head, now))
 
 
@@ -74,6 +72,8 @@ def _places(
     for job in found:
         if job.state == State.QUEUED:
             own = Waiting.from_dict(job.waiting_for) if job.waiting_for else None
+            if own is None and job.reason:  # written by a supervisor of version 0.1.0
+                own = Waiting(WaitKind.FREE_DEVICE, detail=job.reason)
             waiting = usages[job.owner_id].blocked_by or own
             places[job.id] = QueuePlace(positions.get(job.id), starts.get(job.id), waiting)
     return places

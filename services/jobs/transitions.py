@@ -73,6 +73,6 @@ def note_waiting(job: Job, waiting: Waiting | None, now: datetime.datetime) -> N
             job.waiting_for = None
         return
     since = before.since if before is not None and waiting.is_same(before) else now
-    found = dataclasses.replace(waiting, since=since).to_dict()
-    if job.waiting_for != found:
-        job.waiting_for = found
+    waiting = dataclasses.replace(waiting, since=since)
+    if waiting != before:
+        job.waiting_for = waiting.to_dict()

@@ -9,7 +9,7 @@ from services.store.models import Measurement
 
 __all__ = ["add", "host_peak", "of_models"]
 
-_LATEST = 500  # per call and model; the law needs tens
+_LATEST = 500  # of each model, and in all; the law needs tens
 _OF_ONE_PLAN = 8  # stay in use; more repetitions of one plan add no information
 _PLAN = (
     Measurement.model,
@@ -50,7 +50,7 @@ def of_models(session: Session, models: Iterable[str], device_kind: str | None =
 
 
 def _newest(model: str, device_kind: str | None) -> Subquery:
-    """One query per model, because the index has its rows in this order."""
+    """One subquery for each model, because the index has its rows in this order."""
     found = select(Measurement.id).where(Measurement.model == model, _IN_USE)
     if device_kind is not None:
         found = found.where(Measurement.device_kind == device_kind)

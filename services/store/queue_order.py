@@ -7,17 +7,17 @@ other job of their owner from its turn. Only indexes are read for it.
 """
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Subquery, case, func, literal, select
+from sqlalchemy import ColumnElement, Subquery, case, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from services.domain.jobs.fair_share import STARTED_S, Share
 from services.domain.jobs.states import State
 from services.store.models import Job
 
-__all__ = ["Place", "claimable", "first", "head", "positions"]
+__all__ = ["Place", "claimable", "first", "head"]
 
 _ANY = 2**31 - 1  # jobs: more than there will be
 
@@ -31,27 +31,27 @@ def claimable(session: Session, shares: Shares, now: datetime.datetime) -> Seque
     return session.scalars(select(order.c.id).where(order.c.behind == 0).order_by(*turn)).all()
 
 
-def positions(session: Session, shares: Shares, now: datetime.datetime, job_ids: Iterable[int]) -> dict[int, int]:
-    """1 is the first; only of those that are queued."""
-    order = _order(shares, now)
-    rows = session.execute(select(order.c.id, order.c.position).where(order.c.id.in_(list(job_ids))))
-    return dict(rows.all())
-
-
 class Place(NamedTuple):
-    """Of a queued job. `may_start`: as soon as there is a device for it."""
+    """Of a queued job. `turn`: 1 is tried first; None where the job may not start, whatever devices are free.
+
+    Jobs that found no device keep their turn, although their position is behind all others.
+    """
 
     job_id: int
     position: int
-    may_start: bool
+    turn: int | None
 
 
-def head(session: Session, shares: Shares, now: datetime.datetime, limit: int) -> Sequence[Place]:
-    """The places of the first jobs of the queue."""
+def head(
+    session: Session, shares: Shares, now: datetime.datetime, limit: int, job_ids: Collection[int] = ()
+) -> Sequence[Place]:
+    """The places of the first jobs by position and by turn, and of these jobs."""
     order = _order(shares, now)
-    columns = (order.c.id, order.c.position, order.c.behind)
-    rows = session.execute(select(*columns).order_by(order.c.position).limit(limit))
-    return [Place(job_id, position, behind == 0) for job_id, position, behind in rows]
+    rank = func.row_number().over(order_by=(order.c.behind, order.c.priority.desc(), order.c.turn, order.c.id))
+    ranked = select(order.c.id, order.c.position, order.c.behind, rank.label("rank")).subquery()
+    wanted = or_(ranked.c.position <= limit, ranked.c.rank <= limit, ranked.c.id.in_(list(job_ids)))
+    rows = session.execute(select(ranked).where(wanted).order_by(ranked.c.position))
+    return [Place(job_id, position, None if behind else rank) for job_id, position, behind, rank in rows]
 
 
 def first(

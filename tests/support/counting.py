@@ -12,12 +12,12 @@ __all__ = ["counted"]
 
 
 @contextmanager
-def counted(store: Store) -> Iterator[list[str]]:
-    """The SELECT statements that run inside the block."""
+def counted(store: Store, kind: str = "SELECT") -> Iterator[list[str]]:
+    """The statements of this kind that run inside the block."""
     seen: list[str] = []
 
     def record(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
-        if statement.startswith("SELECT"):
+        if statement.startswith(kind):
             seen.append(statement)
 
     event.listen(store.engine, "before_cursor_execute", record)

@@ -45,8 +45,7 @@ def contract_device(reading: DeviceReading, async_allocator: bool) -> Device:
     """The device in the attempt's spec. Valid only together with `trainer_environment`."""
     if reading.kind is DeviceKind.CPU:
         return Device(memory_limit_mb=reading.total_bytes // MB)
-    gpu = 0 if reading.uuid else reading.index  # the only one that the trainer sees
-    return Device(kind=DeviceKind.GPU, gpu=gpu, async_allocator=async_allocator)
+    return Device(kind=DeviceKind.GPU, gpu=0, async_allocator=async_allocator)  # the only one that the trainer sees
 
 
 def trainer_environment(reading: DeviceReading) -> dict[str, str]:
@@ -56,4 +55,4 @@ def trainer_environment(reading: DeviceReading) -> dict[str, str]:
     # By default CUDA numbers the fastest GPU first. NVML, nvidia-smi and PCI_BUS_ID number by the PCI bus.
     order = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     # By uuid: TensorFlow leaves out GPUs that it has no use for, so its numbers are not NVML's.
-    return {**order, "CUDA_VISIBLE_DEVICES": reading.uuid} if reading.uuid else order
+    return {**order, "CUDA_VISIBLE_DEVICES": reading.uuid or str(reading.index)}

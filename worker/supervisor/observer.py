@@ -10,7 +10,7 @@ from typing import Any
 
 from services.attempts.evidence import HostFacts
 from services.domain.contract import SPEC_FILE, AttemptSpec, ContractError, DeviceKind
-from services.sanitize import count
+from services.sanitize import count, text
 from worker import notes
 from worker.devices.neighbours import NeighbourWatch
 from worker.devices.oom_kills import OomKills, kills_since
@@ -74,9 +74,21 @@ def _facts(seen: Mapping[str, Any]) -> HostFacts:
     counted = before.items() if isinstance(before, dict) else ()
     return HostFacts(
         held_by_others=count(seen.get("held_by_others")),
-        others=tuple(one for one in others if isinstance(one, dict)) if isinstance(others, list) else (),
+        others=tuple(filter(None, map(_process, others))) if isinstance(others, list) else (),
         oom_kills=kills_since({file: number for file, number in counted if count(number) is not None}),
     )
+
+
+def _process(seen: Any) -> dict[str, Any] | None:
+    """A process as we note it; None without a process number."""
+    if not isinstance(seen, dict) or count(seen.get("pid")) is None:
+        return None
+    name = seen.get("name")
+    return {
+        "pid": seen["pid"],
+        "name": text(name) if isinstance(name, str) else None,
+        "used_bytes": count(seen.get("used_bytes")),
+    }
 
 
 def _neighbour_watch(folder: Path, trainer: int) -> NeighbourWatch | None:
@@ -87,5 +99,7 @@ def _neighbour_watch(folder: Path, trainer: int) -> NeighbourWatch | None:
         return None
     if device.kind is not DeviceKind.GPU:
         return None
-    visible = notes.read_environment(folder).get("CUDA_VISIBLE_DEVICES")
-    return NeighbourWatch(device.gpu, visible if isinstance(visible, str) else None, trainer)
+    visible = str(notes.read_environment(folder).get("CUDA_VISIBLE_DEVICES") or "")
+    if visible.isdigit():  # NVML gave no uuid
+        return NeighbourWatch(int(visible), None, trainer)
+    return NeighbourWatch(device.gpu, visible or None, trainer)

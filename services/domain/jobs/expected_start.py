@@ -18,12 +18,16 @@ class Opening:
 
 @dataclass(frozen=True)
 class Turn:
-    """A queued job. `needed_bytes`: its predicted peak. `runs_s`: how long it will run; None: unknown."""
+    """A queued job. `needed_bytes`: its predicted peak. `runs_s`: how long it will run; None: unknown.
+
+    `takes_largest`: of several free devices, instead of the smallest.
+    """
 
     job_id: int
     needed_bytes: float
     min_bytes: int
     runs_s: float | None = None
+    takes_largest: bool = False
 
 
 def expected_starts(devices: Iterable[Opening], queue: Sequence[Turn]) -> dict[int, float]:
@@ -38,7 +42,7 @@ def expected_starts(devices: Iterable[Opening], queue: Sequence[Turn]) -> dict[i
     found: dict[int, float] = {}
     for turn in queue:
         fitting = [
-            (free_in[index], device.usable_bytes, index)
+            (free_in[index], -device.usable_bytes if turn.takes_largest else device.usable_bytes, index)
             for index, device in enumerate(known)
             if device.usable_bytes >= turn.needed_bytes and device.total_bytes >= turn.min_bytes
         ]

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -77,7 +78,7 @@ class Waiting:
 
     @property
     def short(self) -> str:
-        """The sentence without sizes and ids of devices."""
+        """A shorter sentence, for lists: without the id and size of the device."""
         return self._sentence(self.device.name if self.device else "")
 
     def is_same(self, other: Self | None) -> bool:
@@ -88,7 +89,7 @@ class Waiting:
     def _essence(self) -> tuple[object, ...]:
         device, job = self.device and self.device.id, self.holder and self.holder.job
         pids = {process.get("pid") for process in self.holder.processes} if self.holder else set()
-        detail = self.detail if self.kind is not WaitKind.REPAIR else None  # has figures in it
+        detail = _AMOUNT.sub("", self.detail or "")
         return self.kind, device, job, pids, self.min_bytes, self.limit, detail, self.until
 
     def _sentence(self, device: str) -> str:
@@ -129,16 +130,30 @@ class Waiting:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Fields that this version does not know are left out, and an unknown kind reads as any device."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        found = {name: value for name, value in values.items() if name in known}
-        kind = found.get("kind")
-        found["kind"] = WaitKind(kind) if kind in set(WaitKind) else WaitKind.FREE_DEVICE
+        """What this version does not know is left out: another version may have written it."""
+        try:
+            return cls._from_dict(values)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            detail = values.get("detail")
+            return cls(WaitKind.FREE_DEVICE, detail=detail if isinstance(detail, str) else None)
+
+    @classmethod
+    def _from_dict(cls, values: Mapping[str, Any]) -> Self:
+        found = _known(cls, values)
+        found["kind"] = WaitKind(found["kind"])
         if found.get("device"):
-            found["device"] = WaitedDevice(**found["device"])
+            found["device"] = WaitedDevice(**_known(WaitedDevice, found["device"]))
         if found.get("holder"):
             found["holder"] = Holder(found["holder"].get("job"), tuple(found["holder"].get("processes") or ()))
         for name in ("until", "since"):
             if found.get(name):
                 found[name] = datetime.datetime.fromisoformat(found[name])
         return cls(**found)
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in dataclasses.fields(kind)}
+    return {name: value for name, value in values.items() if name in names}
+
+
+_AMOUNT = re.compile(r"[\d.,]+ [KMG]B")  # changes all the time

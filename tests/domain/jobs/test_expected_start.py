@@ -27,6 +27,11 @@ def test_jobs_ahead_that_no_device_holds_do_not_count() -> None:
     assert expected_starts([device(LARGE, 60.0)], [*stuck, Turn(3, 2000, 0)]) == {3: 60.0}
 
 
+def test_a_job_that_starts_as_asked_takes_the_largest_free_device() -> None:
+    devices = [device(SMALL, 100.0), device(LARGE, 100.0)]
+    assert expected_starts(devices, [Turn(1, 0, 0, takes_largest=True), Turn(2, 7000, 0)]) == {1: 100.0}
+
+
 def test_a_job_waits_for_a_device_that_holds_it() -> None:
     devices = [device(SMALL, 10.0), device(LARGE, 500.0)]
     assert expected_starts(devices, [Turn(1, 5000, 0), Turn(2, 1000, 0)]) == {1: 500.0, 2: 10.0}

@@ -74,6 +74,14 @@ def test_the_job_of_another_user_may_stay_hidden() -> None:
 def test_a_row_of_a_newer_version_can_be_read() -> None:
     read = Waiting.from_dict({"kind": "moonlight", "detail": "Waits for the moon", "phase": "full"})
     assert (read.kind, read.sentence) == (WaitKind.FREE_DEVICE, "Waits for the moon")
+    wider = Waiting(WaitKind.HOST, GPU).to_dict()
+    wider["device"]["colour"] = "green"
+    assert Waiting.from_dict(wider) == Waiting(WaitKind.HOST, GPU)
+
+
+@pytest.mark.parametrize("damaged", [{}, {"kind": 7}, {"kind": "host", "device": 3}, {"kind": "host", "since": "soon"}])
+def test_a_damaged_row_can_be_read(damaged: dict[str, object]) -> None:
+    assert Waiting.from_dict(damaged) == Waiting(WaitKind.FREE_DEVICE)
 
 
 def test_free_memory_that_changes_is_the_same_wait_and_another_device_or_job_is_not() -> None:
@@ -84,4 +92,6 @@ def test_free_memory_that_changes_is_the_same_wait_and_another_device_or_job_is_
     busy = Waiting(WaitKind.BUSY_DEVICE, GPU, Holder(7))
     assert not busy.is_same(dataclasses.replace(busy, holder=Holder(8)))
     broken = EACH_KIND[WaitKind.REPAIR][0]
-    assert broken.is_same(dataclasses.replace(broken, detail="it is broken by 2 MB"))
+    assert not broken.is_same(dataclasses.replace(broken, detail="it is gone"))
+    held = dataclasses.replace(broken, detail="200 MB are in use")
+    assert held.is_same(dataclasses.replace(held, detail="1,900 MB are in use"))

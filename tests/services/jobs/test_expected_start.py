@@ -5,6 +5,7 @@ from typing import Any
 from services.domain.jobs.states import State
 from services.jobs import queries
 from services.store.models import Attempt
+from tests.support.counting import counted
 from tests.support.desk import Desk
 
 
@@ -53,6 +54,27 @@ def test_a_job_that_waits_for_a_busy_device_is_expected_when_that_is_free(desk: 
     seen = shown(desk, waiting)
     assert seen["expected_start_s"] == 120
     assert (seen["waiting_for"]["kind"], seen["waiting_for"]["holder"]["job"]) == ("busy_device", blocker)
+
+
+def test_the_job_that_is_tried_first_gets_the_first_device(desk: Desk) -> None:
+    desk.slots(1000, 64_000)
+    runs_for(desk, desk.claimed(device={"min_memory_mb": 64_000}).job_id, 120)
+    urgent = desk.submit(priority=5, device={"min_memory_mb": 64_000})
+    assert desk.claim() is None  # it waits for the busy device from here on, behind the others by its position
+    usual = desk.submit(device={"min_memory_mb": 64_000})
+    assert [shown(desk, job_id)["queue_position"] for job_id in (urgent, usual)] == [2, 1]
+    assert [expected(desk, job_id) for job_id in (urgent, usual)] == [120, None]
+
+
+def test_a_job_that_waits_for_the_same_is_not_written_again(desk: Desk) -> None:
+    desk.slots(1000, 64_000)
+    desk.claimed(device={"min_memory_mb": 64_000})
+    desk.submit(device={"min_memory_mb": 64_000})
+    with counted(desk.store, "UPDATE jobs") as first:
+        assert desk.claim() is None
+    with counted(desk.store, "UPDATE jobs") as again:
+        assert desk.claim() is None
+    assert (len(first), again) == (1, [])
 
 
 def test_a_job_that_its_owners_limit_blocks_is_promised_nothing(desk: Desk) -> None:

@@ -506,11 +506,11 @@ def test_the_trainer_sees_its_gpu_alone_by_uuid() -> None:
     assert contract_device(gpu, async_allocator=True) == Device(kind=DeviceKind.GPU, gpu=0, async_allocator=True)
 
 
-def test_the_trainer_numbers_gpus_without_a_uuid_as_nvml_does() -> None:
+def test_a_gpu_without_a_uuid_is_shown_by_its_nvml_number() -> None:
     gpu = DeviceReading("gpu-1", DeviceKind.GPU, 1, "Card", 100, 40)
 
-    assert trainer_environment(gpu) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    assert contract_device(gpu, async_allocator=False) == Device(kind=DeviceKind.GPU, gpu=1)
+    assert trainer_environment(gpu) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"}
+    assert contract_device(gpu, async_allocator=False) == Device(kind=DeviceKind.GPU, gpu=0)
 
 
 def test_the_trainer_gets_the_slots_limit() -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -198,6 +199,13 @@ def test_observations_are_saved_for_the_reaper(tmp_path: Path) -> None:
     notes.note_facts(tmp_path, {**noted, "held_by_others": 5, "others": [{"pid": 1, "name": "x", "used_bytes": 5}]})
     saved = read_saved_facts(tmp_path)
     assert (saved.held_by_others, saved.others[0]["name"]) == (5, "x")
+
+
+def test_processes_in_a_damaged_note_are_cleaned_or_left_out(tmp_path: Path) -> None:
+    good = {"pid": 1, "name": "x", "used_bytes": 5}
+    damaged: list[Any] = [{"pid": "x"}, {"pid": [1]}, 7, {"pid": 2, "name": 3, "used_bytes": -1, "more": 1}]
+    notes.note_facts(tmp_path, {"others": [good, *damaged]})
+    assert read_saved_facts(tmp_path).others == (good, {"pid": 2, "name": None, "used_bytes": None})
 
 
 def test_an_attempt_without_notes_has_no_facts(tmp_path: Path) -> None:

@@ -351,9 +351,13 @@ function change(id, values) {
   Object.assign(job, values);
   updateRow($(`#rows tr[data-key="${id}"]`), job);
 }
+/** An old one may come after the job has stopped. */
+function changeProgress(id, progress) {
+  if (shown.find((one) => one.id === id)?.state === "running") change(id, { progress });
+}
 listen(({ kind, job, data }) => {
   if (kind === "reset") isStale = true;
-  else if (kind === "progress") change(job, { progress: data });
+  else if (kind === "progress") changeProgress(job, data);
   else if (kind === "job") change(job, data);
   else if (kind === "state") change(job, { state: data.state }); // also replayed after a reconnect
   else if (kind === "queue") {

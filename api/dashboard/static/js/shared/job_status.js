@@ -5,7 +5,7 @@ import { duration, ordinal } from "./format.js";
 /** [short, full, kind]: the line under a job's name. `short` is empty if there is nothing to report. */
 export function statusLine(job) {
   if (job.state === "failed") return [job.reason ?? "failed", job.reason ?? "", "bad"];
-  if (job.waiting_for) return [job.waiting_for.short, job.waiting_for.sentence, ""];
+  if (job.state === "queued" && job.waiting_for) return [job.waiting_for.short, job.waiting_for.sentence, ""];
   const changes = shrunk(job.asked, job.plan).join(", ");
   if (job.setback) {
     const { attempt, diagnosis, followed_by } = job.setback;
