@@ -13,6 +13,17 @@ __all__ = ["Authority"]
 
 Key = ec.EllipticCurvePrivateKey
 _DAY = datetime.timedelta(days=1)
+_MAY_SIGN = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 class Authority:
@@ -22,7 +33,11 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority of a test")])
-        own = self._signed(self._name, self._key).add_extension(x509.BasicConstraints(True, None), critical=True)
+        own = (
+            self._signed(self._name, self._key)
+            .add_extension(x509.BasicConstraints(True, None), critical=True)
+            .add_extension(_MAY_SIGN, critical=True)
+        )
         self.file = folder / "authority.pem"
         self.file.write_bytes(own.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
@@ -50,6 +65,9 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - 9 * _DAY)
             .not_valid_after(now + last_day * _DAY)
+            # From Python 3.13 on, certificates without the names of both keys are refused.
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
 
 
