@@ -22,7 +22,7 @@ from services.jobs import transitions
 from services.planning import adopt, past_attempts, plan_job
 from services.planning.plan_json import policy_of_job
 from services.store import attempts, devices, training_series
-from services.store.models import Attempt, Job
+from services.store.models import Attempt, Device, Job
 
 __all__ = ["apply", "choose"]
 
@@ -126,8 +126,12 @@ def _scene(
 
 
 def _neighbours(session: Session, attempt: Attempt, others: Sequence[Mapping[str, Any]]) -> str:
-    device = devices.get(session, attempt.device_id)
-    return held_by(others or (device.processes if device else ()), attempt.device_name)
+    return held_by(others or _reported(devices.get(session, attempt.device_id)), attempt.device_name)
+
+
+def _reported(device: Device | None) -> Sequence[Mapping[str, Any]]:
+    """The other processes in the last report of the device's host."""
+    return device.processes if device else ()
 
 
 def _waiting(
@@ -143,7 +147,7 @@ def _waiting(
         return Waiting(WaitKind.DISK_SPACE, detail=remedy.reason, until=until)
     device = devices.get(session, attempt.device_id)
     waited = WaitedDevice(attempt.device_id, attempt.device_name, device.total_bytes if device else 0)
-    holder = Holder(processes=tuple(others or (device.processes if device else ())))
+    holder = Holder(processes=tuple(others or _reported(device)))
     return Waiting(WaitKind.FREE_MEMORY, waited, holder, detail=remedy.reason, until=until)
 
 

@@ -18,7 +18,7 @@ from services.settings import Settings
 from worker import notes
 from worker.attempt_processes import MARK, mark_of
 from worker.process_locks import Lock, die_with_parent, start_time
-from worker.supervisor.trainer_environment import trainer_environment
+from worker.supervisor.clean_environment import clean_environment
 
 _EXIT_LOCKED = 75
 _LOCK_TIMEOUT_S = 30.0  # the last processes of the previous attempt may take a moment to end
@@ -52,7 +52,7 @@ def main() -> int:
 def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[int]) -> "subprocess.Popen[bytes]":
     """In its own session, without our settings: they contain the passwords of the database and the broker."""
     device = json.loads((folder / notes.ENVIRONMENT_FILE).read_text())
-    environment = {**trainer_environment(os.environ, device), MARK: mark_of(token)}
+    environment = {**clean_environment(os.environ, device), MARK: mark_of(token)}
     with (folder / LOG_FILE).open("ab") as log:
         return subprocess.Popen(
             [*settings.trainer_command, str(folder)],

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.supervisor.trainer_environment import trainer_environment
+from worker.supervisor.clean_environment import clean_environment
 
 
 def test_settings_and_variables_that_change_a_training_are_left_out() -> None:
@@ -22,7 +22,7 @@ def test_settings_and_variables_that_change_a_training_are_left_out() -> None:
         "CUDA_VISIBLE_DEVICES": "3",
         "LD_PRELOAD": "libjemalloc.so",
     }
-    assert trainer_environment(inherited, {"CUDA_VISIBLE_DEVICES": "GPU-1"}) == {
+    assert clean_environment(inherited, {"CUDA_VISIBLE_DEVICES": "GPU-1"}) == {
         "PATH": "/bin",
         "HTTPS_PROXY": "http://proxy",
         "NVIDIA_VISIBLE_DEVICES": "all",
@@ -36,5 +36,5 @@ def test_a_cuda_toolkit_does_not_replace_the_pinned_libraries(tmp_path: Path, li
     for folder, name in ((toolkit, library), (driver, "libcuda.so.1")):
         folder.mkdir(parents=True)
         (folder / name).touch()
-    found = trainer_environment({"LD_LIBRARY_PATH": f"{toolkit}:{driver}:/not/there:"}, {})
+    found = clean_environment({"LD_LIBRARY_PATH": f"{toolkit}:{driver}:/not/there:"}, {})
     assert found == {"LD_LIBRARY_PATH": f"{driver}:/not/there"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from services.settings import PREFIX
 
-__all__ = ["trainer_environment"]
+__all__ = ["clean_environment"]
 
 # Read by TensorFlow, XLA and CUDA's libraries. The trainer sets those that it needs.
 _PREFIXES = (PREFIX, "TF_", "XLA_", "CUDA_", "CUDNN_", "CUBLAS_", "NCCL_")
@@ -14,7 +14,7 @@ _LIBRARY_PATH = "LD_LIBRARY_PATH"
 _TOOLKIT = ("libcudart.so*", "libcudnn*.so*", "libcublas*.so*")
 
 
-def trainer_environment(inherited: Mapping[str, str], device: Mapping[str, str]) -> dict[str, str]:
+def clean_environment(inherited: Mapping[str, str], device: Mapping[str, str]) -> dict[str, str]:
     """The inherited variables without our settings, which hold passwords, and without those that change a training.
 
     `device`: the variables that select the attempt's device.
