@@ -4,12 +4,19 @@
 SHELL := /bin/bash
 PY := .venv/bin/python
 
-# The lock file of the environment. The default has TensorFlow for CPU and the development tools.
-# `make env LOCK=requirements-gpu.lock` installs CUDA instead.
-LOCK ?= requirements-dev.lock
+# The lock file of the environment. The default has the development tools, and CUDA where there is an NVIDIA driver.
+NVIDIA ?= $(wildcard /proc/driver/nvidia/version /usr/lib/wsl/lib/libnvidia-ml.so.1)
+LOCK ?= $(if $(NVIDIA),requirements-gpu-dev.lock,requirements-dev.lock)
 STAMP := .venv/.installed-$(LOCK)
-# `run` and `demo` use the environment that exists unless LOCK is given: a plain `make run` must not remove CUDA.
-EXISTING := $(if $(filter file,$(origin LOCK)),$(firstword $(wildcard .venv/.installed-requirements*.lock)))
+# `run` and `demo` use the environment that exists unless LOCK is given: a plain `make run` must not remove what was
+# asked for. On a GPU box, one without CUDA does not count.
+EXISTING := $(if $(filter file,$(origin LOCK)),$(firstword $(wildcard \
+	.venv/.installed-requirements-gpu*.lock $(if $(NVIDIA),,.venv/.installed-requirements*.lock))))
+ifneq ($(NVIDIA),)
+ifeq ($(origin LOCK),file)
+$(info an NVIDIA driver was found: CUDA is installed too ($(LOCK)); LOCK=requirements-dev.lock leaves it out)
+endif
+endif
 
 # Keep compiled bytecode even if the caller's environment turns it off: without it every trainer compiles TensorFlow
 # again, 10 s each time.
@@ -103,6 +110,8 @@ lock: $(STAMP) ## resolve the dependencies of pyproject.toml into the lock files
 	$(COMPILE) --override overrides.txt -o requirements.lock pyproject.toml
 	$(COMPILE) --override overrides.txt -c requirements.lock --extra dev -o requirements-dev.lock pyproject.toml
 	$(COMPILE) --override overrides.txt -c requirements.lock --extra gpu -o requirements-gpu.lock pyproject.toml
+	$(COMPILE) --override overrides.txt -c requirements-dev.lock -c requirements-gpu.lock --extra dev --extra gpu \
+		-o requirements-gpu-dev.lock pyproject.toml
 	$(COMPILE) --override overrides-api.txt -c requirements.lock --group api -o requirements-api.lock
 	$(COMPILE) -c requirements.lock --group bootstrap -o requirements-bootstrap.lock
 

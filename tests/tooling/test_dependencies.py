@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -15,6 +16,7 @@ LOCKS = [
     "requirements.lock",
     "requirements-dev.lock",
     "requirements-gpu.lock",
+    "requirements-gpu-dev.lock",
     "requirements-api.lock",
     "requirements-bootstrap.lock",
 ]
@@ -71,6 +73,16 @@ def test_development_and_gpu_only_add_to_the_base() -> None:
     assert base <= locked("requirements-gpu.lock").keys()
 
 
+def test_a_gpu_box_gets_the_development_tools_and_cuda_at_the_same_versions() -> None:
+    both = locked("requirements-gpu-dev.lock")
+    assert both == locked("requirements-dev.lock") | locked("requirements-gpu.lock")
+
+
+@pytest.mark.parametrize("name", ["requirements-gpu.lock", "requirements-gpu-dev.lock"])
+def test_cudnn_still_has_code_for_cards_before_turing(name: str) -> None:
+    assert Version("9.3") <= Version(locked(name)["nvidia-cudnn-cu12"]) < Version("9.11")
+
+
 def test_exact_pins_equal_the_locked_versions() -> None:
     pins = dict(line.split("==") for line in PROJECT["project"]["dependencies"] if "==" in line)
     assert pins
@@ -84,7 +96,8 @@ def test_every_python_gets_the_same_versions(name: str) -> None:
 
 
 def test_the_installed_versions_are_the_locked_ones() -> None:
-    versions = locked_here("requirements-dev.lock")
+    [stamp] = (ROOT / ".venv").glob(".installed-*")
+    versions = locked_here(stamp.name.removeprefix(".installed-"))
     assert {name: f"=={importlib.metadata.version(name)}" for name in versions} == versions
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def checkout(tmp_path: Path) -> Path:
     """A checkout with the environment of a GPU box."""
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("bootstrap", "dev", "gpu"):
+    for name in ("bootstrap", "dev", "gpu", "gpu-dev"):
         (tmp_path / f"requirements-{name}.lock").touch()
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / ".installed-requirements-gpu.lock").touch()
@@ -22,7 +22,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def dry_run(checkout: Path, *words: str) -> str:
-    command = ["make", "--dry-run", *words]
+    driver = [] if any(word.startswith("NVIDIA=") for word in words) else ["NVIDIA="]
+    command = ["make", "--dry-run", *driver, *words]
     environment = {"PATH": os.environ["PATH"]}  # without the variables of a make that runs this test
     return subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True).stdout
 
@@ -37,6 +38,22 @@ def test_run_and_demo_keep_the_environment_that_exists(checkout: Path, target: s
 def test_without_an_environment_the_development_environment_is_created(checkout: Path, target: str) -> None:
     (checkout / ".venv" / ".installed-requirements-gpu.lock").unlink()
     assert "make-env 'requirements-dev.lock'" in dry_run(checkout, target)
+
+
+@pytest.mark.parametrize("target", ["run", "demo", "check", "env"])
+def test_where_there_is_a_driver_cuda_is_installed_without_a_flag(checkout: Path, target: str) -> None:
+    (checkout / ".venv" / ".installed-requirements-gpu.lock").rename(
+        checkout / ".venv" / ".installed-requirements-dev.lock"
+    )
+    said = dry_run(checkout, "NVIDIA=/proc/driver/nvidia/version", target)
+    assert "make-env 'requirements-gpu-dev.lock'" in said
+    assert "CUDA is installed too" in said
+    assert "requirements-gpu" not in dry_run(checkout, "NVIDIA=x", "LOCK=requirements-dev.lock", target)
+
+
+@pytest.mark.parametrize("target", ["run", "demo"])
+def test_a_gpu_box_keeps_an_environment_with_cuda(checkout: Path, target: str) -> None:
+    assert "make-env" not in dry_run(checkout, "NVIDIA=x", target)
 
 
 def test_an_environment_is_updated_when_its_lock_has_changed(checkout: Path) -> None:
