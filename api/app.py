@@ -15,7 +15,6 @@ from api.middleware.request_log import RequestLog
 from api.routes import (
     artifacts,
     attempts,
-    audit,
     checkpoints,
     datasets,
     devices,
@@ -27,11 +26,9 @@ from api.routes import (
     models,
     pages,
     queue,
-    sessions,
-    tokens,
-    users,
     webhooks,
 )
+from api.routes.users import audit, sessions, tokens, users
 from api.sse.hub import EventHub
 from services.settings import Settings
 from services.store.engine import Store

@@ -45,7 +45,7 @@ def compare_updates(model: str, dataset: Dataset, *, batch_norm: str) -> Compari
     from worker.trainer import model as models
 
     tf.keras.utils.set_random_seed(0)
-    config = _deterministic_config(model, dataset, batch_norm)
+    config = deterministic_config(model, dataset, batch_norm)
     built = models.build(config, is_training=True)
     images = list(itertools.islice(inputs_of.training(config, built, BATCH // 2), 2))
     whole_update, whole_loss = _update(config, built, images, micro_batch=BATCH)
@@ -54,7 +54,7 @@ def compare_updates(model: str, dataset: Dataset, *, batch_norm: str) -> Compari
     return Comparison(model, batch_norm, float(difference), abs(halves_loss - whole_loss) / abs(whole_loss))
 
 
-def _deterministic_config(model: str, dataset: Dataset, batch_norm: str) -> Any:
+def deterministic_config(model: str, dataset: Dataset, batch_norm: str) -> Any:
     config = with_dataset(build_config(catalogue.get(model), dataset.num_classes, (256, 256), BATCH, 100), dataset)
     del config.train_config.data_augmentation_options[:]
     config.train_input_reader.shuffle = False

@@ -62,7 +62,7 @@ def common(home: Path) -> dict[str, object]:
         "bind": addresses.free_bind(("127.0.0.1", 0)),
         "min_free_disk_mb": 1,
         "rate_limit": 0,  # the client sends requests as fast as it can
-        "trainer": f"{sys.executable} {ROOT / 'tests' / 'support' / 'fake_trainer.py'}",
+        "trainer": f"{sys.executable} {ROOT / 'tests' / 'support' / 'training' / 'fake_trainer.py'}",
     }
 
 

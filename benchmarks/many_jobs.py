@@ -15,9 +15,11 @@ from sqlalchemy.orm import Session
 from services.clock import utc_now
 from services.domain.contract import AllocatorStats, Reason
 from services.domain.jobs.fair_share import week_begins
-from services.store import accounts, device_use, migrate, training_series
+from services.store import migrate, training_series
+from services.store.devices import use as device_use
 from services.store.engine import Store
 from services.store.models import Base
+from services.store.users import accounts
 from services.users.principal import Role
 from tests.support.desk import GB, Desk, gpu
 

@@ -29,7 +29,7 @@ from services.domain.pipeline_config import apply, build_config
 from services.domain.plan.plan import Plan
 from worker.attempt_dir import with_dataset
 from worker.trainer import device
-from worker.trainer.graph_memory import Walk, walk
+from worker.trainer.memory.graph_memory import Walk, walk
 
 SLOT_MB = 14_000  # a slot with its own allocator, so that the input pipeline's memory counts as in training
 

@@ -4,7 +4,8 @@ from contextlib import closing
 
 from services.domain.jobs.states import State
 from services.settings import Settings
-from services.store import jobs, leases
+from services.store import jobs
+from services.store.devices import leases
 from services.store.engine import Store
 
 __all__ = ["describe_jobs"]

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from services.clock import utc_now
 from services.domain.jobs.states import WrongState
 from services.errors import Conflict, TooMany
-from services.store import idempotency
 from services.store.engine import Store
 from services.store.models import IdempotencyKey
+from services.store.users import idempotency
 
 __all__ = ["RequestKey", "Result", "do_once", "find", "replay", "store_result"]
 

@@ -25,6 +25,7 @@ _ABOVE_0 = (
     "heartbeat_s",
     "lease_s",
     "hang_s",
+    "qualify_s",
     "max_body_kb",
     "max_upload_mb",
     "max_connections",
@@ -61,7 +62,9 @@ class Settings:
     lease_s: float = 30.0  # after this long without a heartbeat, the reaper checks the supervisor
     stop_grace_s: float = 8.0  # from SIGTERM to SIGKILL when a job is cancelled
     pause_grace_s: float = 120.0  # the same for a job that is paused, which saves first
+    unkillable_s: float = 20.0  # a trainer that lives this long after SIGKILL is left behind; its device stays locked
     hang_s: float = 900.0  # a hang: silent for this long, and ten times longer than ever before
+    qualify_s: float = 300.0  # time limit of a GPU's check; a card may have to compile kernels first
     min_free_disk_mb: int = 1024  # with less, no training starts on this host
 
     max_body_kb: int = 1024
@@ -84,6 +87,7 @@ class Settings:
     secure_cookies: bool = False  # also for plain http requests, where a proxy handles TLS
     trusted_proxies: str = ""  # addresses and networks, separated by commas, whose forwarded client address is believed
     trainer: str = ""  # the command that trains an attempt directory; empty: our own trainer
+    qualifier: str = ""  # the command that checks a GPU and writes its findings to a file; empty: our own
     log_level: str = "info"
     log_json: bool = False  # the api logs one JSON object per line
 
@@ -116,10 +120,12 @@ class Settings:
             raise SettingsError(f"{PREFIX}BROKER_URL: must begin with {', '.join(_BROKERS[:-1])} or {_BROKERS[-1]}")
         for proxy in self.proxies:
             _check_network(proxy)
-        try:
-            shlex.split(self.trainer)
-        except ValueError as error:
-            raise SettingsError(f"{PREFIX}TRAINER: a command, got {self.trainer!r} ({error})") from None
+        for name in ("trainer", "qualifier"):
+            try:
+                shlex.split(getattr(self, name))
+            except ValueError as error:
+                said = f"a command, got {getattr(self, name)!r} ({error})"
+                raise SettingsError(f"{PREFIX}{name.upper()}: {said}") from None
         if not self.is_loopback and not self.authentication:
             raise SettingsError(
                 f"{PREFIX}BIND: {self.bind} can be reached from other machines, and {PREFIX}AUTHENTICATION is off: "
@@ -208,6 +214,10 @@ class Settings:
     @property
     def trainer_command(self) -> list[str]:
         return shlex.split(self.trainer) or [sys.executable, "-m", "worker.trainer"]
+
+    @property
+    def qualifier_command(self) -> list[str]:
+        return shlex.split(self.qualifier) or [sys.executable, "-m", "worker.trainer.qualify"]
 
 
 def _check_network(text: str) -> None:

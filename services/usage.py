@@ -13,7 +13,7 @@ from services.domain.jobs.fair_share import Share
 from services.domain.jobs.limits import Limits, blocked_by
 from services.domain.jobs.waiting import Waiting
 from services.settings import Settings
-from services.store import device_use
+from services.store.devices import use as device_use
 from services.store.models import Lease
 
 __all__ = ["UserUsage", "charge", "default_limits", "may_start", "of_everybody", "of_user", "shares"]

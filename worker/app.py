@@ -11,7 +11,7 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_process_init
 
-from services.attempt_paths import attempt_dir, job_lock
+from services.attempt_paths import attempt_dir, device_lock, job_lock
 from services.broker import DISPATCH, make_celery
 from services.devices import reports
 from services.devices.reports import Reported
@@ -19,16 +19,18 @@ from services.domain.contract import DeviceKind
 from services.domain.sizes import in_mb
 from services.preload import warm_up
 from services.settings import Settings
-from services.store import devices as device_rows
-from services.store import leases
+from services.store.devices import devices as device_rows
+from services.store.devices import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
-from worker import attempt_processes, webhook_sender
+from worker import attempt_processes, stuck_processes, webhook_sender
 from worker.devices import DeviceReading, Devices, parse_devices, processes_of_others, with_descendants
+from worker.devices.driver import Driver
 from worker.devices.readings import MB
 from worker.dispatch import dispatch
 from worker.notes import Running
 from worker.process_locks import is_alive
+from worker.qualifier import Qualifier, fingerprint_of
 from worker.reaper import Reaper
 
 __all__ = ["Worker", "celery"]
@@ -47,6 +49,8 @@ class Worker:
         self._is_main = is_main
         self.store = Store.open(settings.database_url)
         self.reaper = Reaper(self.store, settings)
+        self._driver = Driver()
+        self._qualifier = Qualifier(self.store, settings)
         self._devices: Devices | None = None
         self._known_slot_bytes: int | None = None
         self._supervisors: list[subprocess.Popen[bytes]] = []
@@ -85,6 +89,7 @@ class Worker:
                     parse_devices(self.settings.devices),
                     cuda_visible=os.environ.get("CUDA_VISIBLE_DEVICES"),
                     auto_slot_bytes=slot_bytes,
+                    nvml=self._driver,
                 )
         return self._devices.read()
 
@@ -100,10 +105,25 @@ class Worker:
             return next((row.total_bytes for row in rows if row.id in leased or not self._is_main), None)
 
     def _report_devices(self) -> None:
-        ours = with_descendants(self._trainers())
+        """Report them, and check those that are to be qualified: a report keeps jobs away from them first."""
+        checking = self._qualifier.process
+        ours = with_descendants([*self._trainers(), *([checking] if checking else [])])
         disk_problem = self._disk_problem()
-        found = [_reported(reading, ours, disk_problem) for reading in self._read_devices()]
+        readings = self._read_devices()
+        packages = self._qualifier.packages
+        leased = self._leased_keys()
+        found = []
+        for reading in readings:
+            lock = None if reading.key in leased else device_lock(self.settings, reading.key)
+            stuck = stuck_processes.device_problem(self.settings, reading.key, lock)
+            problem = stuck or reading.problem or disk_problem
+            found.append(_reported(reading, ours, problem, fingerprint_of(reading, packages)))
         reports.report(self.store, self.settings.host, found)
+        self._qualifier.poll(readings)
+
+    def _leased_keys(self) -> set[str]:
+        with self.store.reading() as session:
+            return {lease.device_id.rpartition("/")[2] for lease in leases.of_host(session, self.settings.host)}
 
     def _trainers(self) -> list[int]:
         with self.store.reading() as session:
@@ -129,7 +149,7 @@ class Worker:
         return f"the disk is almost full: {in_mb(free)} free; training starts again at {in_mb(least)}"
 
 
-def _reported(reading: DeviceReading, ours: set[int], disk_problem: str | None) -> Reported:
+def _reported(reading: DeviceReading, ours: set[int], problem: str | None, fingerprint: str | None) -> Reported:
     theirs = processes_of_others(reading, ours)
     return Reported(
         key=reading.key,
@@ -141,8 +161,13 @@ def _reported(reading: DeviceReading, ours: set[int], disk_problem: str | None) 
         bfloat16=reading.bfloat16,
         utilisation=reading.utilisation,
         temperature=reading.temperature,
-        processes=tuple({"pid": one.pid, "name": one.name, "used_bytes": one.used_bytes} for one in theirs),
-        problem=reading.problem or disk_problem,
+        processes=tuple(vars(one) for one in theirs),
+        problem=problem,
+        uuid=reading.uuid,
+        driver=reading.driver,
+        capability="{}.{}".format(*reading.capability) if reading.capability else None,
+        health=reading.health,
+        fingerprint=fingerprint,
     )
 
 

@@ -15,6 +15,7 @@ from services.domain.contract import CONFIG_FILE, SPEC_FILE, AttemptSpec, Contra
 from services.domain.pipeline_config import Config, ConfigError
 from services.domain.tfrecord import DatasetError
 from services.planning import attempt_config
+from worker.devices.host_cores import usable_cores
 from worker.devices.host_memory import available_bytes
 from worker.devices.readings import MB
 
@@ -31,8 +32,8 @@ def write_attempt(folder: Path, spec: AttemptSpec, config: Config) -> Path:
 
 
 def with_dataset(config: Config, dataset: Dataset) -> Config:
-    """`config` with `dataset` as its input, sized for the memory of this host."""
-    return attempt_config.with_dataset(config, dataset, available_memory_mb())
+    """`config` with `dataset` as its input, sized for the memory and the cores of this host."""
+    return attempt_config.with_dataset(config, dataset, available_memory_mb(), threads=usable_cores())
 
 
 def available_memory_mb() -> int:

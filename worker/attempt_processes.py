@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.process_locks import start_time
+from worker.process_locks import is_doomed, start_time
 
 __all__ = ["MARK", "Process", "is_supervisor", "kill", "mark_of", "of_attempt", "supervisor_of"]
 
@@ -85,6 +85,8 @@ def _is_of_attempt(pid: int, mark: str, lock: Path) -> bool:
 
 
 def _mark(pid: int) -> str | None:
+    if is_doomed(pid):  # reading its memory could wait for ever
+        return None
     try:
         environment = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -127,6 +129,8 @@ def _is_any_supervisor(pid: int) -> bool:
 
 def _supervisor_arguments(pid: int) -> list[str]:
     """The arguments of `python -m worker.supervisor`; [] for any other process."""
+    if is_doomed(pid):
+        return []
     try:
         words = (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

@@ -13,7 +13,7 @@ from services.attempts import finish
 from services.attempts.finish import AttemptResults
 from services.datasets import library
 from services.domain import pipeline_config
-from services.domain.contract import CHECKPOINTS_DIR, AttemptSpec, Device
+from services.domain.contract import CHECKPOINTS_DIR, AttemptSpec, Device, HostCores
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.pipeline_config import Config
 from services.library.checkpoint_files import checkpoint_path
@@ -26,6 +26,7 @@ from services.store.engine import Store, StoreUnavailable
 from worker import notes
 from worker.attempt_dir import available_memory_mb, write_attempt
 from worker.devices import DeviceReading, contract_device, trainer_environment
+from worker.devices.host_cores import usable_cores
 from worker.process_locks import boot_id
 
 __all__ = ["dispatch"]
@@ -37,26 +38,29 @@ _log = logging.getLogger(__name__)
 def dispatch(store: Store, settings: Settings, readings: list[DeviceReading]) -> "list[subprocess.Popen[bytes]]":
     """Start every job that can start on these devices; returns the supervisors. Safe to call concurrently."""
     by_key = {reading.key: reading for reading in readings}
+    host = HostCores(usable_cores(), max(1, sum(reading.problem is None for reading in readings)))
     started = []
     while (claim := scheduling.claim(store, settings, boot_id())) is not None:
         reading = by_key.get(claim.device_key)
         if reading is None:  # reported, but gone since then; the next report will say so
             _return_claim(store, claim, Ending(Diagnosis.INTERRUPTED, f"{claim.device_id} is gone", None))
             break
-        supervisor = _start(store, settings, claim, reading)
+        supervisor = _start(store, settings, claim, reading, host)
         if supervisor is not None:
             started.append(supervisor)
     return started
 
 
-def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReading) -> "subprocess.Popen[bytes] | None":
+def _start(
+    store: Store, settings: Settings, claim: Claim, reading: DeviceReading, host: HostCores
+) -> "subprocess.Popen[bytes] | None":
     folder = attempt_dir(settings, claim.job_id, claim.attempt)
     try:
-        config = _build_config(settings, claim)
+        config = _build_config(settings, claim, host)
         device = contract_device(reading, claim.adjustments.async_allocator)
-        write_attempt(folder, _spec(settings, claim, device), config)
+        write_attempt(folder, _spec(settings, claim, device, host), config)
         (folder / notes.ENVIRONMENT_FILE).write_text(json.dumps(trainer_environment(reading)))
-        _store_config(store, claim, pipeline_config.to_text(config))
+        _store_start(store, claim, pipeline_config.to_text(config), host)
         return _start_supervisor(settings, claim, folder)
     except StoreUnavailable:
         raise
@@ -69,10 +73,10 @@ def _start(store: Store, settings: Settings, claim: Claim, reading: DeviceReadin
 
 
 def _return_claim(store: Store, claim: Claim, ending: Ending) -> None:
-    finish.conclude(store, claim.job_id, claim.attempt, claim.token, AttemptResults(None, None, ending))
+    finish.record_end(store, claim.job_id, claim.attempt, claim.token, AttemptResults(None, None, ending))
 
 
-def _build_config(settings: Settings, claim: Claim) -> Config:
+def _build_config(settings: Settings, claim: Claim, host: HostCores) -> Config:
     checkpoint = checkpoint_path(settings.checkpoints_dir, claim.checkpoint) if claim.checkpoint else None
     own = job_dir(settings, claim.job_id) / CHECKPOINTS_DIR / claim.model
     if claim.checkpoint and checkpoint is None and not any(own.glob("*.index")):
@@ -85,27 +89,30 @@ def _build_config(settings: Settings, claim: Claim) -> Config:
         library.find(settings.datasets_dir, claim.dataset),
         checkpoint=str(checkpoint) if checkpoint else None,
         host_memory_mb=available_memory_mb(),
+        threads=host.threads,
         adjustments=claim.adjustments,
         is_own=claim.owns_config,
     )
 
 
-def _spec(settings: Settings, claim: Claim, device: Device) -> AttemptSpec:
+def _spec(settings: Settings, claim: Claim, device: Device, host: HostCores) -> AttemptSpec:
     return AttemptSpec(
         job_dir=str(job_dir(settings, claim.job_id)),
         architecture=claim.model,
         micro_batch=claim.plan.micro_batch,
+        precision=claim.plan.precision,
         probe=claim.probe,
         device=device,
+        host=host,
         evaluate_every_steps=claim.plan.evaluate_every(claim.evaluations),
     )
 
 
-def _store_config(store: Store, claim: Claim, text: str) -> None:
+def _store_start(store: Store, claim: Claim, config: str, host: HostCores) -> None:
     with store.transaction() as session:
         attempt = attempts.get(session, claim.job_id, claim.attempt)
         if attempt is not None:
-            attempt.config = text
+            attempt.config, attempt.host_cores, attempt.host_devices = config, host.cores, host.devices
 
 
 def _start_supervisor(settings: Settings, claim: Claim, folder: Path) -> "subprocess.Popen[bytes]":

@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 
 from services.settings import Settings
-from services.store import devices
+from services.store.devices import devices
 from services.store.engine import Store
 
 

@@ -14,15 +14,15 @@ __all__ = [
     "SUPERVISOR_LOG",
     "Running",
     "note_exit",
-    "note_facts",
+    "note_observations",
     "read_environment",
     "read_exit",
-    "read_facts",
+    "read_observations",
 ]
 
 SUPERVISOR_LOG = "supervisor.log"
 ENVIRONMENT_FILE = "environment.json"  # environment variables for the trainer, in addition to the worker's
-_FACTS_FILE = "facts.json"
+_OBSERVATIONS_FILE = "facts.json"
 _RUNNING_FILE = "supervisor.json"
 _EXIT_FILE = "exit.json"
 _LARGEST = 2**20  # bytes of a note
@@ -70,13 +70,13 @@ def read_exit(folder: Path) -> tuple[int | None, str | None]:
     return (status if known else None), (because if isinstance(because, str) else None)
 
 
-def note_facts(folder: Path, facts: dict[str, Any]) -> None:
+def note_observations(folder: Path, observations: dict[str, Any]) -> None:
     """Save the supervisor's observations so far, for the reaper."""
-    _write(folder / _FACTS_FILE, facts)
+    _write(folder / _OBSERVATIONS_FILE, observations)
 
 
-def read_facts(folder: Path) -> dict[str, Any]:
-    return _read(folder / _FACTS_FILE) or {}
+def read_observations(folder: Path) -> dict[str, Any]:
+    return _read(folder / _OBSERVATIONS_FILE) or {}
 
 
 def read_environment(folder: Path) -> dict[str, Any]:

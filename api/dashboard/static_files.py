@@ -10,7 +10,7 @@ __all__ = ["PREFIX", "address_of", "is_for_log_in", "static_files"]
 PREFIX = "/static/"
 # The files of the log-in page. All others need a log-in.
 _FOR_LOG_IN = frozenset(
-    {"icon.svg", "css/app.css", "js/pages/login.js", "js/shared/api.js", "js/shared/dom.js", "js/shared/theme.js"}
+    {"icon.svg", "css/app.css", "js/pages/login.js", "js/shared/api.js", "js/shared/dom.js", "js/frame/theme.js"}
 )
 
 

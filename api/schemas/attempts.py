@@ -23,6 +23,13 @@ class Finding(BaseModel):
     )
 
 
+class InputWait(BaseModel):
+    """How much of its steps the device waits for images."""
+
+    share: float = Field(ge=0, le=1, description="The share of a step, lately.")
+    sentence: str | None = Field(description="What it comes from and what helps; null up to 20 %.")
+
+
 class Attempt(BaseModel):
     """One run of the trainer for a job."""
 
@@ -31,7 +38,9 @@ class Attempt(BaseModel):
     plan: Plan
     adjustments: dict[str, int | bool] = Field(description="Remedies that are not part of the plan.")
     device: AttemptDevice
-    limit_bytes: int = Field(description="Device memory available to the attempt.")
+    limit_bytes: int = Field(description="Device memory available to the attempt; on a GPU, what TensorFlow may have.")
+    free_bytes: int | None = Field(description="Free memory of the GPU at the claim; null on a CPU slot.")
+    versions: dict[str, str | None] | None = Field(description="Versions of driver, CUDA, cuDNN and packages.")
     predicted: Prediction | None
     measured_peak_bytes: int | None = Field(description="Peak of device memory in training.")
     measured_evaluation_peak_bytes: int | None = Field(description="Peak of device memory in evaluation.")
@@ -48,6 +57,7 @@ class Attempt(BaseModel):
     phase: str | None = Field(description="What the trainer does: building, training, evaluating, …")
     step: int = Field(description="The last completed training step.")
     saved_step: int | None = Field(description="Step of its newest checkpoint; null: none.")
+    input_wait: InputWait | None = Field(description="Null before the first step, and if the trainer does not say.")
     started_at: datetime.datetime
     trainer_started_at: datetime.datetime | None
     ended_at: datetime.datetime | None

@@ -11,7 +11,7 @@ class Plan(BaseModel):
     model: str
     batch_size: int = Field(description="Images per training step.")
     micro_batch: int = Field(description="Images computed at once. It divides the batch size.")
-    precision: str = Field(description="Number format of the computation: float32 or bfloat16.")
+    precision: str = Field(description="Number format of the computation: float32, bfloat16 or float16.")
     image_size: list[int] = Field(description="Height and width in pixels.")
     steps: int
     learning_rate: float

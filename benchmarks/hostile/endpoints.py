@@ -21,7 +21,7 @@ from benchmarks.hostile.pipeline_configs import TEXTS
 from benchmarks.hostile.registry import Trial, case
 from services.datasets import examples, shapes
 from services.domain import tfrecord
-from services.domain.pipeline_config.text import MAX_TOKENS
+from services.domain.pipeline_config.schema.text import MAX_TOKENS
 from services.settings import Settings
 from services.store import migrate
 from services.store.engine import Store

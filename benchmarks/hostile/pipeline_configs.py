@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from benchmarks.hostile.registry import Trial, case
 from services.domain import catalogue, pipeline_config
-from services.domain.pipeline_config.scan import tokens
-from services.domain.pipeline_config.text import MAX_CHARACTERS, MAX_TOKENS
+from services.domain.pipeline_config.schema.scan import tokens
+from services.domain.pipeline_config.schema.text import MAX_CHARACTERS, MAX_TOKENS
 
 GROUP = "pipeline.config"
 LONG = "a" * (MAX_CHARACTERS // 2)

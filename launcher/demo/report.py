@@ -12,9 +12,11 @@ __all__ = [
     "changes",
     "diff_table",
     "duration",
+    "memory",
     "plan",
     "prediction",
     "progress",
+    "table",
     "wrapped",
 ]
 

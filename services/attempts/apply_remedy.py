@@ -21,7 +21,8 @@ from services.domain.planner.decision import Decision
 from services.jobs import transitions
 from services.planning import adopt, past_attempts, plan_job
 from services.planning.plan_json import policy_of_job
-from services.store import attempts, devices, training_series
+from services.store import attempts, training_series
+from services.store.devices import devices
 from services.store.models import Attempt, Device, Job
 
 __all__ = ["apply", "choose"]

@@ -9,18 +9,20 @@ from sqlalchemy.orm import Session
 from services.domain.contract import DeviceKind, Phase
 from services.domain.diagnosis.case import Case
 from services.domain.diagnosis.growth import Sample
+from services.domain.memory.gpu_limit import parse_capability
 from services.planning import past_attempts
-from services.store import attempts, devices, training_series
+from services.store import attempts, training_series
+from services.store.devices import devices
 from services.store.engine import Store
 from services.store.models import Attempt
 
-__all__ = ["HostFacts", "known_case"]
+__all__ = ["HostEvidence", "known_case"]
 
 _SAMPLES = 200
 
 
 @dataclass(frozen=True)
-class HostFacts:
+class HostEvidence:
     """What only the host can observe. None or empty where it is unknown."""
 
     held_by_others: int | None = None  # the most device bytes of other processes in the last minute
@@ -28,7 +30,7 @@ class HostFacts:
     oom_kills: int | None = None  # in the trainer's control group while it ran
 
 
-def known_case(store: Store, job_id: int, number: int, facts: HostFacts) -> Case:
+def known_case(store: Store, job_id: int, number: int, host: HostEvidence) -> Case:
     """The case of an ended attempt, without its log, outcome and exit status. Its events must have been ingested."""
     with store.reading() as session:
         attempt = attempts.get(session, job_id, number)
@@ -40,10 +42,12 @@ def known_case(store: Store, job_id: int, number: int, facts: HostFacts) -> Case
         return Case(
             samples=_samples(session, attempt),
             device_kind=kind,
-            limit=(device.total_bytes if device else None) if is_gpu else attempt.limit_bytes,
-            free_at_claim=attempt.limit_bytes if is_gpu else None,
-            held_by_others=facts.held_by_others,
-            cgroup_oom_kills=facts.oom_kills,
+            limit=attempt.limit_bytes,
+            total=device.total_bytes if device and is_gpu else None,
+            free_at_claim=attempt.free_bytes if is_gpu else None,
+            capability=parse_capability((attempt.versions or {}).get("capability")),
+            held_by_others=host.held_by_others,
+            cgroup_oom_kills=host.oom_kills,
         )
 
 

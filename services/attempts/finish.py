@@ -18,9 +18,10 @@ from sqlalchemy.orm import Session
 from services import sanitize, usage
 from services.attempts import apply_remedy, ingest
 from services.attempts.completion import what_is_missing
-from services.attempts.evidence import HostFacts, known_case
+from services.attempts.evidence import HostEvidence, known_case
 from services.clock import utc_now
 from services.devices import history as device_history
+from services.devices import quarantine
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, ContractError, Outcome, Reason
 from services.domain.diagnosis import remedies
 from services.domain.diagnosis.case import Case
@@ -29,11 +30,12 @@ from services.domain.jobs.states import FINAL, State
 from services.planning import past_attempts
 from services.planning.measurements import measurement_of_attempt
 from services.safe_files import CHUNK, open_regular
-from services.store import attempts, events, jobs, leases, measurements
+from services.store import attempts, events, jobs, measurements
+from services.store.devices import devices, leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Attempt, Job
 
-__all__ = ["AttemptResults", "Conclusion", "HeldAttempt", "TrainerEnd", "conclude", "finish_attempt", "read_results"]
+__all__ = ["AttemptResults", "Finished", "HeldAttempt", "TrainerEnd", "finish_attempt", "read_results", "record_end"]
 
 _MOST_OF_LOG = 2**30  # bytes from the end; reading them takes seconds
 _MOST_OF_OUTCOME = 64 * 2**20  # bytes; our trainer writes some kilobytes
@@ -60,7 +62,7 @@ class TrainerEnd:
 
     exit_status: int | None
     killed_because: str | None = None
-    facts: HostFacts = field(default_factory=HostFacts)
+    host: HostEvidence = field(default_factory=HostEvidence)
     rebooted: bool = False
 
 
@@ -74,27 +76,27 @@ class AttemptResults:
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class Finished:
     state: State
     followed_by: str
 
 
-def finish_attempt(store: Store, held: HeldAttempt, end: TrainerEnd) -> Conclusion | None:
-    """Ingest the last events, then conclude. If that raises, the exit status alone decides.
+def finish_attempt(store: Store, held: HeldAttempt, end: TrainerEnd) -> Finished | None:
+    """Ingest the last events, then record the end. If that raises, the exit status alone decides.
 
     Returns None, with nothing changed, if the lease is lost. Raises StoreUnavailable: call again later.
     """
     try:
         while ingest.ingest(store, held.job_id, held.number, held.token, held.folder):
             pass
-        results = read_results(held.folder, end, known_case(store, held.job_id, held.number, end.facts))
-        return conclude(store, held.job_id, held.number, held.token, results)
+        results = read_results(held.folder, end, known_case(store, held.job_id, held.number, end.host))
+        return record_end(store, held.job_id, held.number, held.token, results)
     except StoreUnavailable:
         raise
     except Exception as error:
         _log.exception("job %s, attempt %s: its results cannot be read completely", held.job_id, held.number)
         results = _unreadable_results(end.exit_status, error)
-        return conclude(store, held.job_id, held.number, held.token, results)
+        return record_end(store, held.job_id, held.number, held.token, results)
 
 
 def read_results(attempt_dir: Path, end: TrainerEnd, case: Case | None = None) -> AttemptResults:
@@ -111,7 +113,7 @@ def read_results(attempt_dir: Path, end: TrainerEnd, case: Case | None = None) -
     if missing:
         ending = replace(ending, message=f"{ending.message}; its outcome says completed, but {missing}")
     killed = end.killed_because is not None
-    return AttemptResults(end.exit_status, outcome, ending, killed=killed, others=end.facts.others)
+    return AttemptResults(end.exit_status, outcome, ending, killed=killed, others=end.host.others)
 
 
 def _unreadable_results(exit_status: int | None, error: Exception) -> AttemptResults:
@@ -120,7 +122,7 @@ def _unreadable_results(exit_status: int | None, error: Exception) -> AttemptRes
     return AttemptResults(exit_status, None, replace(ending, message=message, finding=None))
 
 
-def conclude(store: Store, job_id: int, number: int, token: str, results: AttemptResults) -> Conclusion | None:
+def record_end(store: Store, job_id: int, number: int, token: str, results: AttemptResults) -> Finished | None:
     """End, pause or requeue the job. None, with nothing changed, if `token` no longer holds the lease of a live job."""
     now = utc_now()
     with store.transaction() as session:
@@ -130,9 +132,10 @@ def conclude(store: Store, job_id: int, number: int, token: str, results: Attemp
         if lease is None or lease.attempt != number or job is None or attempt is None or job.state in FINAL:
             return None
         ending = _ending(job, results)
-        _record_end(attempt, results.outcome, results.exit_status, ending, now)
+        _fill_in(attempt, results.outcome, results.exit_status, ending, now)
         _add_measurement(session, attempt, results.outcome, now)
         device_history.write_down_peak(session, attempt, now)
+        _blame_device(session, attempt, ending, now)
         choice = apply_remedy.choose(session, job, attempt, ending, now, results.others)
         attempt.followed_by = choice.summary
         usage.charge(session, job.owner_id, lease, now)
@@ -140,9 +143,15 @@ def conclude(store: Store, job_id: int, number: int, token: str, results: Attemp
         end = {"diagnosis": attempt.diagnosis, "message": attempt.message, "followed_by": attempt.followed_by}
         events.add(session, job_id, "ended", now, number, **end)
         apply_remedy.apply(session, job, attempt, choice, now, {"attempt": number, **end})
-        conclusion = Conclusion(State(job.state), choice.summary)
-    _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, conclusion.followed_by)
-    return conclusion
+        finished = Finished(State(job.state), choice.summary)
+    _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, finished.followed_by)
+    return finished
+
+
+def _blame_device(session: Session, attempt: Attempt, ending: Ending, now: datetime.datetime) -> None:
+    device = devices.get(session, attempt.device_id) if ending.diagnosis is Diagnosis.DEVICE else None
+    if device is not None:
+        quarantine.blame(device, ending.message, now)
 
 
 def _ending(job: Job, results: AttemptResults) -> Ending:
@@ -153,7 +162,7 @@ def _ending(job: Job, results: AttemptResults) -> Ending:
     return replace(results.ending, message=message)
 
 
-def _record_end(
+def _fill_in(
     attempt: Attempt, outcome: Outcome | None, exit_status: int | None, ending: Ending, now: datetime.datetime
 ) -> None:
     attempt.ended_at, attempt.exit_status = now, exit_status

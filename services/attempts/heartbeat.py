@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from services.clock import utc_now
 from services.domain.jobs.states import Stop
-from services.store import attempts, jobs, leases
+from services.store import attempts, jobs
+from services.store.devices import leases
 from services.store.engine import Store
 
 __all__ = ["beat"]

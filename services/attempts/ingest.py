@@ -8,6 +8,7 @@ supervisor that dies between two batches loses nothing and stores nothing twice.
 import dataclasses
 import datetime
 import hashlib
+import itertools
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +19,12 @@ from typing import Any
 from services.attempts import probe_result
 from services.clock import utc_now
 from services.domain.contract import EVENTS_FILE, LONGEST_METRIC_NAME, EventKind, bounded_metrics
+from services.domain.jobs.input_wait import recent
 from services.domain.sizes import counted
 from services.safe_files import open_regular
 from services.sanitize import clean, count, number, text
-from services.store import attempts, events, jobs, leases, training_series
+from services.store import attempts, events, jobs, training_series
+from services.store.devices import leases
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import Attempt, Job
 from services.store.training_series import Value
@@ -33,6 +36,7 @@ _LONGEST_LINE = 16 * 1024 * 1024  # longer lines are skipped
 _LONGEST_PHASE = 32  # the limit of the database's column
 _LONGEST_PROBLEM = 300
 _LATEST = 253_402_214_400  # 31 December 9999; later times overflow in other time zones
+_MOST_VERSIONS = 32
 _SLOWEST_STEP_S = 1e6  # eleven days; with more, the remaining time of a job would overflow
 _log = logging.getLogger(__name__)
 
@@ -176,6 +180,9 @@ def _values(event: _Event) -> Iterator[Value]:
             "learning_rate": data.get("learning_rate"),
             "images_per_s": data.get("images_per_s"),
             "step_s": data.get("step_s"),
+            "input_wait": data.get("input_wait"),
+            "loss_scale": data.get("loss_scale"),
+            "skipped_updates": count(data.get("skipped_updates")),
             "device_memory": count(device.get("current")),
             "device_memory_peak": count(device.get("peak")),
             "host_memory": count(host.get("current")),
@@ -203,14 +210,30 @@ def _update_progress(job: Job, attempt: Attempt, event: _Event) -> None:
         attempt.step, job.step = step, min(step, job.steps)
     if event.kind == EventKind.PHASE and isinstance(data.get("phase"), str):
         attempt.phase = data["phase"][:_LONGEST_PHASE]
+    elif event.kind == EventKind.DEVICE:
+        _take_device(attempt, data)
     elif event.kind == EventKind.STEP:
         peak = count(_part(data, "device").get("peak"))
         if peak is not None:
             attempt.peak_bytes = max(peak, attempt.peak_bytes or 0)
         seconds = number(data.get("step_s"))
         attempt.step_s = seconds if seconds and 0 < seconds < _SLOWEST_STEP_S else attempt.step_s
+        waited = number(data.get("input_wait"))
+        if waited is not None and 0 <= waited <= 1:
+            attempt.input_wait = recent(attempt.input_wait, waited)
     elif event.kind == EventKind.CHECKPOINT and step is not None:
         attempt.saved_step = step
+
+
+def _take_device(attempt: Attempt, data: Mapping[str, Any]) -> None:
+    """What TensorFlow gives its allocator replaces what was planned for, unless the device never had so much."""
+    limit = count(data.get("limit"))
+    if limit and limit <= (attempt.free_bytes or 0):
+        attempt.limit_bytes = limit
+    told = itertools.islice(_part(data, "versions").items(), _MOST_VERSIONS)
+    said = {text(name)[:64]: text(value)[:64] for name, value in told if isinstance(value, str)}
+    of_host = {name: value for name, value in (attempt.versions or {}).items() if name in ("driver", "capability")}
+    attempt.versions = {**said, **of_host}
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:

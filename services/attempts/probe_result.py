@@ -31,7 +31,7 @@ def apply(session: Session, job: Job, attempt: Attempt, report: Mapping[str, Any
     for size, peak in points.items():
         plan = dataclasses.replace(before, micro_batch=size)
         _add_measurement(session, attempt, plan, peak, now, brief=size in _brief(report))
-    law = law_for(session, [after.model], past_attempts.device_kind(attempt))
+    law = law_for(session, [after.model], past_attempts.device_kind(attempt), past_attempts.hardware(attempt))
     why = probe_spec.found(points, attempt.limit_bytes)
     changes = plan_changes.changes(before, after, why)
     planned = {

@@ -8,8 +8,8 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from services.domain.pipeline_config import messages
-from services.domain.pipeline_config.scan import scan
+from services.domain.pipeline_config.schema import messages
+from services.domain.pipeline_config.schema.scan import scan
 from services.domain.tfrecord import DatasetError
 
 __all__ = ["LabelMap", "parse", "read"]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from services.domain.contract import DeviceKind
-from services.store import devices
+from services.domain.memory.gpu_limit import hardware_name, limit_of_free, limit_of_whole, parse_capability
+from services.domain.precision import Precision, half_precision
+from services.store.devices import devices
 from services.store.models import Device
 
 __all__ = [
@@ -16,50 +18,73 @@ __all__ = [
     "Capacity",
     "absent_devices",
     "capacities_of",
+    "half_precision_of",
+    "hardware_of",
     "largest_device",
     "present_devices",
-    "usable_bytes",
 ]
 
 PRESENT_S = 30.0  # a device that was not reported for this long is not there
 KNOWN_S = 24 * 3600.0  # for this long, a host that went away, or a device with a problem, is expected back
-# CUDA's context, cuDNN's handles and what the display takes: the allocator never gets these.
-_GPU_RESERVE_BYTES = 600 * 2**20
 
 
-def usable_bytes(kind: str, size: int) -> int:
-    """What the allocator can have of a device, or of its free memory."""
-    return size if kind == DeviceKind.CPU else max(0, size - _GPU_RESERVE_BYTES)
+def half_precision_of(device: Device) -> Precision | None:
+    """The two-byte format that a device computes fast. Rows of earlier versions know only whether it is bfloat16."""
+    capability = parse_capability(device.capability)
+    if capability is None:
+        return Precision.BFLOAT16 if device.bfloat16 else None
+    return half_precision(capability)
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """What a device could hold, and what it could hold now; `size_bytes` is what is printed on it."""
+    """What a job could have of a device alone, and what it could have now; `size_bytes` is what is printed on it."""
 
     device_id: str
     name: str
     kind: str
-    total_bytes: int
+    usable_bytes: int
     free_bytes: int
-    bfloat16: bool
+    half: Precision | None  # what it computes fast in two bytes
     size_bytes: int
     problem: str | None = None
+    hardware: str | None = None  # the kind of a GPU and its libraries, for the memory law
 
 
 def capacities_of(found: Iterable[Device]) -> list[Capacity]:
-    return [
-        Capacity(
-            device.id,
-            device.name,
-            device.kind,
-            usable_bytes(device.kind, device.total_bytes),
-            min(usable_bytes(device.kind, device.free_bytes), usable_bytes(device.kind, device.total_bytes)),
-            device.bfloat16,
-            device.total_bytes,
-            device.problem,
-        )
-        for device in found
-    ]
+    return [_capacity(device) for device in found]
+
+
+def _capacity(device: Device) -> Capacity:
+    usable, free = device.total_bytes, device.free_bytes
+    if device.kind == DeviceKind.GPU:
+        capability, overhead = parse_capability(device.capability), _measured_overhead(device)
+        display = sum(one.get("used_bytes") or 0 for one in device.processes if one.get("is_display"))
+        usable = limit_of_whole(usable, capability, display=display, measured_overhead=overhead)
+        free = limit_of_free(free, capability, overhead)
+    return Capacity(
+        device.id,
+        device.name,
+        device.kind,
+        usable,
+        min(free, usable),
+        half_precision_of(device),
+        device.total_bytes,
+        device.problem,
+        hardware_of(device),
+    )
+
+
+def _measured_overhead(device: Device) -> int | None:
+    """What the last check saw TensorFlow keep back; None where there is no such figure."""
+    checked = device.qualification or {}
+    free, limit = checked.get("free_bytes"), checked.get("limit_bytes")
+    return free - limit if isinstance(free, int) and isinstance(limit, int) and 0 < limit <= free else None
+
+
+def hardware_of(device: Device) -> str | None:
+    versions = (device.qualification or {}).get("versions") or {}
+    return hardware_name(device.capability, versions.get("cudnn"))
 
 
 def present_devices(session: Session, now: datetime.datetime) -> Sequence[Device]:
@@ -76,4 +101,4 @@ def absent_devices(session: Session, now: datetime.datetime) -> list[Device]:
 def largest_device(found: Sequence[Capacity], min_bytes: int = 0) -> Capacity | None:
     """The device with the most memory that the job may use. One whose memory is not known does not count."""
     fitting = [device for device in found if device.size_bytes >= max(min_bytes, 1)]
-    return max(fitting, key=lambda device: device.total_bytes, default=None)
+    return max(fitting, key=lambda device: device.usable_bytes, default=None)

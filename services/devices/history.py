@@ -16,7 +16,9 @@ from services.domain.contract import DeviceKind
 from services.domain.memory.shares import Use, use_of
 from services.errors import NotFound
 from services.sanitize import count
-from services.store import device_history, devices, listing, training_series
+from services.store import listing, training_series
+from services.store.devices import devices
+from services.store.devices import history as device_history
 from services.store.engine import Store
 from services.store.models import Attempt, Device, DevicePast, Lease
 from services.users.principal import Principal, Scope

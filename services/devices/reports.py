@@ -6,12 +6,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.clock import utc_now
-from services.devices import history, quarantine
-from services.store import devices, leases
+from services.devices import history, qualification, quarantine
+from services.store.devices import devices, leases
 from services.store.engine import Store
 from services.store.models import Device
 
 __all__ = ["Reported", "report"]
+
+_AS_REPORTED = (
+    "kind",
+    "index",
+    "name",
+    "total_bytes",
+    "free_bytes",
+    "bfloat16",
+    "utilisation",
+    "temperature",
+    "uuid",
+    "driver",
+    "capability",
+    "health",
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,11 @@ class Reported:
     temperature: int | None
     processes: tuple[dict[str, Any], ...]
     problem: str | None
+    uuid: str | None = None
+    driver: str | None = None
+    capability: str | None = None  # compute capability of a GPU, "8.6"
+    health: dict[str, Any] | None = None  # of a GPU, as the driver reports it
+    fingerprint: str | None = None  # what its qualification depends on; None: it needs none
 
 
 def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
@@ -59,13 +79,14 @@ def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
 
 
 def _update(device: Device, reading: Reported, leased: bool, now: datetime.datetime) -> None:
-    for name in ("kind", "index", "name", "total_bytes", "free_bytes", "bfloat16", "utilisation", "temperature"):
+    for name in _AS_REPORTED:
         setattr(device, name, getattr(reading, name))
     device.processes = [*reading.processes]
     device.seen_at = now
     device.problem = reading.problem
     if not leased and reading.problem is None:
         quarantine.review(device)
+        device.problem = qualification.problem_of(device, reading.fingerprint) or device.problem
 
 
 def _keep_time(device: Device, had_problem: bool, now: datetime.datetime) -> None:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from services.domain.precision import Precision
+
 SPEC_FILE = "attempt.json"
 CONFIG_FILE = "pipeline.config"
 EVENTS_FILE = "events.jsonl"
@@ -76,6 +78,7 @@ EXIT_CODES: dict[Reason, int] = {
 
 class EventKind(enum.StrEnum):
     PHASE = "phase"
+    DEVICE = "device"  # the allocator's limit and the versions, once TensorFlow has started
     STEP = "step"
     PROBE = "probe"
     CHECKPOINT = "checkpoint"
@@ -91,6 +94,7 @@ class Phase(enum.StrEnum):
     BUILDING = "building"
     TRACING = "tracing"
     PROBING = "probing"
+    COMPILING = "compiling"  # a GPU's kernels, at the first step
     TRAINING = "training"
     EVALUATING = "evaluating"
     SAVING = "saving"
@@ -113,13 +117,34 @@ class Device:
     gpu: int = 0  # index among the physical GPUs
     memory_limit_mb: int = 0  # CPU slot: the BFC allocator's hard limit; 0: no limit
     async_allocator: bool = False  # GPU: cuda_malloc_async, the remedy for fragmentation
+    reserve_mb: int = 0  # GPU: what TensorFlow keeps back for libraries; 0: its own choice
+    workspace_mb: int = 0  # GPU: the most scratch memory of a convolution; 0: TensorFlow's own choice
 
     def __post_init__(self) -> None:
-        for name in ("gpu", "memory_limit_mb"):
+        for name in ("gpu", "memory_limit_mb", "reserve_mb", "workspace_mb"):
             if getattr(self, name) < 0:
                 raise ContractError(f"{name}: must not be negative, got {getattr(self, name)}")
         if self.kind is DeviceKind.GPU and self.memory_limit_mb:
             raise ContractError(f"memory_limit_mb: only for a CPU slot, not for a GPU; got {self.memory_limit_mb}")
+
+
+@dataclass(frozen=True)
+class HostCores:
+    """The processor cores of the host, and the devices that share them because they can train at the same time."""
+
+    cores: int = 0  # 0: those that the trainer's process may use
+    devices: int = 1
+
+    def __post_init__(self) -> None:
+        if self.cores < 0:
+            raise ContractError(f"cores: must not be negative, got {self.cores}")
+        if self.devices < 1:
+            raise ContractError(f"devices: must be above 0, got {self.devices}")
+
+    @property
+    def threads(self) -> int:
+        """The share of one device."""
+        return max(1, self.cores // self.devices)
 
 
 @dataclass(frozen=True)
@@ -150,13 +175,15 @@ class Probe:
 
 @dataclass(frozen=True)
 class AttemptSpec:
-    """What the trainer needs besides `pipeline.config`, which has batch size, precision, schedule and data."""
+    """What the trainer needs besides `pipeline.config`, which has batch size, schedule and data."""
 
     job_dir: str
     architecture: str  # names the checkpoint folder, so that no other architecture reads these checkpoints
     micro_batch: int = 0  # images computed at once; 0: the whole batch
+    precision: Precision | None = None  # pipeline.config cannot say float16; None: as its use_bfloat16 says
     probe: Probe | None = None  # None: train with `micro_batch`
     device: Device = field(default_factory=Device)
+    host: HostCores = field(default_factory=HostCores)
     resume: Resume = Resume.AUTO
     seed: int = 0
     checkpoint_every_steps: int = 500

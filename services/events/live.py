@@ -21,10 +21,12 @@ from services.domain.jobs.eta import eta_s
 from services.domain.jobs.waiting import Waiting
 from services.events.tail import EventTail
 from services.jobs import expected_start, queries
+from services.jobs.views import input_wait_view
 from services.settings import Settings
-from services.store import accounts, events, listing, queue_order
+from services.store import events, listing, queue_order
 from services.store.engine import Store
 from services.store.models import Event
+from services.store.users import accounts
 
 __all__ = ["LiveEvent", "Watch", "after", "newest", "of_event"]
 
@@ -214,6 +216,7 @@ class Watch:
                 "phase": row.phase,
                 "saved_step": row.saved_step,
                 "measured_peak_bytes": row.peak_bytes,
+                "input_wait": input_wait_view(row),
             }
             event = LiveEvent("progress", data, utc_now(), None, row.job_id, row.attempt, row.owner_id)
             found += self._changed("progress", row.job_id, event)

@@ -21,9 +21,11 @@ from services.library.checkpoint_files import checkpoint_path
 from services.planning import past_attempts
 from services.planning.warm_start import warm_start
 from services.settings import Settings
-from services.store import attempts, audit, events, jobs, leases
+from services.store import attempts, events, jobs
+from services.store.devices import leases
 from services.store.engine import Store
 from services.store.models import Attempt, Job
+from services.store.users import audit
 from services.users.principal import Principal
 
 __all__ = ["cancel", "clone", "edit", "pause", "resume"]

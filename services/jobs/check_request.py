@@ -14,6 +14,7 @@ from services.domain.checkpoints import fit
 from services.domain.checkpoints.index import UnreadableIndex, read_shapes
 from services.domain.pipeline_config import Config, ConfigError
 from services.domain.pipeline_config.problems import clipped
+from services.domain.plan.learning_rate import rescaled_to_batch
 from services.domain.plan.plan import Plan, PlanError
 from services.domain.plan.policy import Policy, PolicyError
 from services.domain.suggestions import close_names, shortened
@@ -159,7 +160,7 @@ def _requested_plan(request: Mapping[str, Any], dataset: Dataset) -> tuple[Confi
     if request.get("model") not in (None, plan.model):
         raise Invalid([Fault("model", f"the pipeline_config is a {plan.model}, not a {request['model']}")])
     if train.get("batch_size"):
-        plan = plan.with_batch(train["batch_size"], train["batch_size"])
+        plan = rescaled_to_batch(plan, train["batch_size"], train["batch_size"])
     wishes: dict[str, Any] = {
         "steps": _steps(train, dataset, plan.batch_size),
         "learning_rate": train.get("learning_rate"),

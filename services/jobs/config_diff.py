@@ -6,6 +6,7 @@ from typing import Any
 
 from services.domain import pipeline_config
 from services.domain.pipeline_config import Config
+from services.domain.plan.changes import outside_config
 from services.domain.plan.plan import Plan
 from services.jobs import own_config_changes, queries
 from services.jobs.own_config_changes import EQUAL_FIELDS
@@ -39,7 +40,7 @@ def show_diff(store: Store, principal: Principal, job_id: int, number: int) -> d
     assert job is not None
     planned: Mapping[str, Any] = attempt.planned or {}
     if attempt.config and (before is None or before.config):
-        changes = _changes(*_configs(job, before, attempt), _plan_before(job, before), attempt.plan, planned)
+        changes = _changes(*_configs(job, before, attempt), _plan_before(job, before), Plan(**attempt.plan), planned)
     else:
         changes = iter(planned.get("changes") or [])
     return {
@@ -67,8 +68,8 @@ def show_diff_to_submitted(store: Store, principal: Principal, job_id: int, numb
     return {"job": job_id, "attempt": number, "against": "submitted", "summary": summary, "changes": changes}
 
 
-def _plan_before(job: Job, before: Attempt | None) -> Mapping[str, Any]:
-    return job.asked if before is None else before.plan
+def _plan_before(job: Job, before: Attempt | None) -> Plan:
+    return Plan(**(job.asked if before is None else before.plan))
 
 
 def _configs(job: Job, before: Attempt | None, attempt: Attempt) -> tuple[Config, Config]:
@@ -81,12 +82,11 @@ def _configs(job: Job, before: Attempt | None, attempt: Attempt) -> tuple[Config
 
 
 def _changes(
-    before: Config, after: Config, old: Mapping[str, Any], new: Mapping[str, Any], planned: Mapping[str, Any]
+    before: Config, after: Config, old: Plan, new: Plan, planned: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     causes = {change["field"]: change for change in planned.get("changes") or []}
-    # Not a field of pipeline.config.
-    if old.get("micro_batch") != new.get("micro_batch"):
-        yield _entry("micro_batch", str(old.get("micro_batch")), str(new.get("micro_batch")), causes)
+    for field in outside_config(old, new):
+        yield _entry(field, str(getattr(old, field)), str(getattr(new, field)), causes)
     yield from (dict(causes[field]) for field in _NOT_IN_CONFIG if field in causes)
     for change in pipeline_config.compare(before, after):
         yield _entry(change.field, change.before, change.after, causes)

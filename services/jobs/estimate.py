@@ -34,11 +34,11 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
     fault, awaited = feasibility.fault(checked, first), feasibility.awaited(checked, first)
     words = awaited.sentence if awaited else None
     plan = decision.plan if isinstance(decision, Decision) else checked.asked
-    capacities = [device.total_bytes for device in first.present]
+    capacities = [device.usable_bytes for device in first.present]
     device_ids = [device.device_id for device in first.present]
     decided = as_planned(decision, None)["changes"] if isinstance(decision, Decision) else []
     changes = own_config_changes.at_submit(settings, checked, plan, decided)
-    rungs = ladder(PlanRequest(checked.asked, checked.policy, law, first.bfloat16), capacities)
+    rungs = ladder(PlanRequest(checked.asked, checked.policy, law, first.half), capacities)
     return {
         "asked": checked.asked.to_dict(),
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
@@ -69,10 +69,10 @@ def _on_device(device: Capacity, plan: Plan, law: MemoryLaw) -> dict[str, Any]:
     return {
         "id": device.device_id,
         "name": device.name,
-        "total_bytes": device.total_bytes,
+        "total_bytes": device.usable_bytes,
         "free_bytes": device.free_bytes,
         "predicted": prediction_values(predicted),
-        "fits": predicted.high <= device.total_bytes,
+        "fits": predicted.high <= device.usable_bytes,
         "fits_now": predicted.high <= device.free_bytes and device.problem is None,
         "problem": device.problem,
     }

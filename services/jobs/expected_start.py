@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from services.devices.capacity import PRESENT_S, usable_bytes
+from services.devices.capacity import PRESENT_S, capacities_of
 from services.domain.jobs.eta import eta_s
 from services.domain.jobs.expected_start import Opening, Turn, expected_starts
 from services.domain.jobs.waiting import WaitKind
@@ -33,11 +33,12 @@ def _openings(session: Session, now: datetime.datetime) -> list[Opening]:
     since = now - datetime.timedelta(seconds=PRESENT_S)
     return [
         Opening(
-            row.total_bytes,
-            usable_bytes(row.kind, row.total_bytes),
+            capacity.size_bytes,
+            capacity.usable_bytes,
             eta_s(row.step, row.steps, row.step_s) if row.is_leased else 0.0,
         )
         for row in listing.openings(session, since)
+        for capacity in capacities_of([row.device])
     ]
 
 

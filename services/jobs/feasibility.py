@@ -40,7 +40,7 @@ def _fault(checked: CheckedRequest, first: FirstPlan) -> Fault | None:
     if not isinstance(first.decision, GiveUp):
         return None
     reason = f"no device can hold this job. {first.decision.reason}"
-    freely = first_plan(PlanRequest(checked.asked, Policy(), first.law, first.bfloat16), first.capacity)
+    freely = first_plan(PlanRequest(checked.asked, Policy(), first.law, first.half), first.capacity)
     if isinstance(freely, Decision) and freely.changes:
         return Fault("policy", f"{reason} With every change allowed it fits: {freely.summary} Allow more, {_OR_WAIT}")
     return Fault("model", f"{reason} Choose a smaller model, image size or batch size, {_OR_WAIT}")

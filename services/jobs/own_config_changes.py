@@ -7,6 +7,7 @@ from typing import Any
 from services.datasets import library
 from services.domain import pipeline_config
 from services.domain.pipeline_config import Config, Decisions, Explanation, Group
+from services.domain.plan.changes import outside_config
 from services.domain.plan.plan import Plan
 from services.domain.sizes import counted
 from services.jobs.check_request import ANY_HOST_MEMORY_MB, CheckedRequest
@@ -23,7 +24,7 @@ EQUAL_FIELDS = {
     "train_config.max_number_of_boxes": "train_input_reader.max_number_of_boxes",
     **{
         f"eval_input_reader[0].{name}": f"train_input_reader.{name}"
-        for name in ("max_number_of_boxes", "num_parallel_batches", "num_prefetch_batches")
+        for name in ("max_number_of_boxes", "num_parallel_batches", "num_prefetch_batches", "num_parallel_map_calls")
     },
 }
 _IN_PROPORTION = "the schedule keeps its proportions"
@@ -73,12 +74,13 @@ def with_count(summary: str, changes: Changes) -> str:
 
 
 def _changes(submitted: Config, run: Config, decisions: Decisions, asked: Plan, plan: Plan) -> Changes:
-    micro_batch: Changes = []  # not a field of pipeline.config
-    if plan.micro_batch != asked.micro_batch and "micro_batch" in decisions.decided:
-        reason = decisions.decided["micro_batch"]
-        values = {"before": str(asked.micro_batch), "after": str(plan.micro_batch), "lever": reason.lever}
-        micro_batch.append({"field": "micro_batch", "group": str(reason.group), "reason": reason.text, **values})
-    return micro_batch + pipeline_config.as_values(pipeline_config.differences(submitted, run, decisions))
+    outside: Changes = []
+    for field in outside_config(asked, plan):
+        if field in decisions.decided:
+            reason = decisions.decided[field]
+            values = {"before": str(getattr(asked, field)), "after": str(getattr(plan, field)), "lever": reason.lever}
+            outside.append({"field": field, "group": str(reason.group), "reason": reason.text, **values})
+    return outside + pipeline_config.as_values(pipeline_config.differences(submitted, run, decisions))
 
 
 def _decisions(request: Mapping[str, Any], decided: Iterable[Mapping[str, Any]], checkpoint: str | None) -> Decisions:

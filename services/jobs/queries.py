@@ -16,10 +16,11 @@ from services.jobs import expected_start, views
 from services.jobs.views import QueuePlace
 from services.page import Page
 from services.settings import Settings
-from services.store import accounts, attempts, events, jobs, listing, queue_order, training_series
+from services.store import attempts, events, jobs, listing, queue_order, training_series
 from services.store.engine import Store
 from services.store.models import Attempt, Event, Job
 from services.store.queue_order import Place
+from services.store.users import accounts
 from services.usage import UserUsage
 from services.users.principal import Principal, Scope
 

@@ -7,7 +7,8 @@ from services.clock import utc_now
 from services.domain.jobs.states import State
 from services.errors import Fault, Invalid, LimitReached
 from services.settings import Settings
-from services.store import device_use, jobs
+from services.store import jobs
+from services.store.devices import use as device_use
 from services.usage import of_user
 from services.users.principal import Principal
 

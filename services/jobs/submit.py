@@ -19,9 +19,10 @@ from services.jobs.check_request import CheckedRequest, check_request
 from services.planning import adopt, plan_job
 from services.planning.plan_json import as_planned, prediction_values
 from services.settings import Settings
-from services.store import audit, idempotency, jobs
+from services.store import jobs
 from services.store.engine import Store
 from services.store.models import Job
+from services.store.users import audit, idempotency
 from services.users.principal import Principal
 
 __all__ = ["Submitted", "submit", "submit_once"]

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.clock import stamp
-from services.domain.contract import Reason
+from services.domain.contract import HostCores, Reason
+from services.domain.jobs import input_wait
 from services.domain.jobs.eta import eta_s
 from services.domain.jobs.states import State
 from services.domain.jobs.waiting import Waiting
 from services.domain.memory.law import prediction_error
-from services.store.listing import Tries
+from services.planning.past_attempts import device_kind
+from services.store.listing import Running, Tries
 from services.store.models import Attempt, Job
 
-__all__ = ["QueuePlace", "attempt_view", "job_view", "waiting_view"]
+__all__ = ["QueuePlace", "attempt_view", "input_wait_view", "job_view", "waiting_view"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "adjustments": attempt.adjustments or {},
         "device": {"id": attempt.device_id, "name": attempt.device_name},
         "limit_bytes": attempt.limit_bytes,
+        "free_bytes": attempt.free_bytes,
+        "versions": attempt.versions,
         "predicted": planned.get("prediction"),
         "measured_peak_bytes": attempt.peak_bytes,
         "measured_evaluation_peak_bytes": _evaluation_peak(attempt),
@@ -104,6 +108,7 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "phase": attempt.phase,
         "step": attempt.step,
         "saved_step": attempt.saved_step,
+        "input_wait": input_wait_view(attempt),
         "started_at": stamp(attempt.started_at),
         "trainer_started_at": stamp(attempt.trainer_started_at),
         "ended_at": stamp(attempt.ended_at),
@@ -121,6 +126,14 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
             "logs": f"/v1/jobs/{attempt.job_id}/logs?attempt={attempt.number}",
         },
     }
+
+
+def input_wait_view(attempt: Attempt | Running) -> dict[str, Any] | None:
+    if attempt.input_wait is None:
+        return None
+    host = HostCores(attempt.host_cores, attempt.host_devices or 1) if attempt.host_cores else None
+    sentence = input_wait.sentence(attempt.input_wait, device_kind(attempt), host)
+    return {"share": round(attempt.input_wait, 3), "sentence": sentence}
 
 
 def _evaluation_peak(attempt: Attempt) -> int | None:

@@ -26,8 +26,8 @@ from services.idempotency import RequestKey, Result
 from services.library import listing
 from services.library.upload_check import CheckRequest, CheckResult
 from services.settings import Settings
-from services.store import audit, idempotency
 from services.store.engine import Store
+from services.store.users import audit, idempotency
 from services.users.principal import Principal, Scope
 
 __all__ = [

@@ -17,21 +17,30 @@ def compose(
     *,
     checkpoint: str | None = None,
     host_memory_mb: int,
+    threads: int | None = None,
     adjustments: Adjustments = NONE,
     is_own: bool = False,
 ) -> Config:
     """`base` with the settings of `plan` and the files of `dataset`. Starts from `checkpoint`, a path, if it is given.
 
-    `is_own`: the job's owner sent the configuration, so its own limits on boxes apply.
+    `threads`: the cores for the job, None if the host is not known yet. `is_own`: the job's owner sent the
+    configuration, so its own limits on boxes apply.
     """
-    config = with_dataset(pipeline_config.apply(plan, base), dataset, host_memory_mb, adjustments, is_own=is_own)
+    planned = pipeline_config.apply(plan, base)
+    config = with_dataset(planned, dataset, host_memory_mb, adjustments, threads=threads, is_own=is_own)
     return pipeline_config.set_checkpoint(config, checkpoint) if checkpoint else config
 
 
 def with_dataset(
-    config: Config, dataset: Dataset, host_memory_mb: int, adjustments: Adjustments = NONE, *, is_own: bool = False
+    config: Config,
+    dataset: Dataset,
+    host_memory_mb: int,
+    adjustments: Adjustments = NONE,
+    *,
+    threads: int | None = None,
+    is_own: bool = False,
 ) -> Config:
-    """`config` with the files of `dataset`, and input readers that fit it and the host's free memory.
+    """`config` with the files of `dataset`, and input readers that fit it and the host's free memory and cores.
 
     Raises DatasetError if the model needs masks and the dataset has none.
     """
@@ -56,6 +65,7 @@ def with_dataset(
         image_size=pipeline_config.image_size(config),
         masks=model.needs_masks,
         batch=config.train_config.batch_size,
+        threads=threads,
         most_boxes=dataset.most_boxes,
         own_boxes=own,
     )

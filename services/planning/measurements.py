@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 
 from services import sanitize
 from services.domain import catalogue
-from services.domain.contract import ENOUGH_RUNS, AllocatorStats, Outcome, Phase
+from services.domain.contract import ENOUGH_RUNS, AllocatorStats, DeviceKind, Outcome, Phase
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.memory.law import MemoryLaw, Point
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
+from services.domain.precision import Precision
 from services.planning import past_attempts
 from services.planning.plan_json import plan_of_job
 from services.store import measurements
@@ -30,16 +31,17 @@ __all__ = [
 _MOST_DEVICES = 4  # a reported peak above the memory of this many devices is not believed
 
 
-def law_for(session: Session, models: Iterable[str], kind: str | None) -> MemoryLaw:
+def law_for(session: Session, models: Iterable[str], kind: str | None = None, hardware: str | None = None) -> MemoryLaw:
     """The memory law from this installation's measurements of these models and of their smaller variants."""
     names = {rung.name for name in models for rung in _ladder(name)}
-    return MemoryLaw([_point(row) for row in measurements.of_models(session, names, kind)], _software())
+    points = [_point(row) for row in measurements.of_models(session, names, kind)]
+    return MemoryLaw(points, _software(), hardware, on_gpu=kind == DeviceKind.GPU)
 
 
-def points_of(session: Session, model: str, kind: str) -> list[Point]:
+def points_of(session: Session, model: str, kind: str, hardware: str | None = None) -> list[Point]:
     """This installation's measurements of the model on this kind of device, with the current software."""
     points = [_point(row) for row in measurements.of_models(session, [model], kind)]
-    return [point for point in points if point.software == _software()]
+    return [point for point in points if point.software == _software() and point.hardware in (None, hardware)]
 
 
 def measurement_of_attempt(
@@ -55,6 +57,9 @@ def measurement_of_attempt(
     # At least more than the limit, whatever the allocator reports: fragmented memory cannot be used either.
     at_least = max(_bytes_or_0(allocator.in_use) + _bytes_or_0(allocator.requested), attempt.limit_bytes + 1)
     at_least = min(at_least, _MOST_DEVICES * attempt.limit_bytes + 1)
+    if past_attempts.device_kind(attempt) is DeviceKind.GPU:
+        # The request may have been for scratch memory, which a convolution can do without.
+        at_least = attempt.limit_bytes + 1
     # Before the first step, the peak is not that of training.
     trained = max(attempt.peak_bytes or 0, _bytes_or_0(allocator.peak)) if attempt.step_s is not None else 0
     peak = plausible_peak(trained, attempt)
@@ -102,6 +107,7 @@ def measurement_row(
         second_stage_batch=plan.second_stage_batch,
         device_kind=past_attempts.device_kind(attempt),
         software=_software(),
+        hardware=past_attempts.hardware(attempt),
         peak_bytes=peak,
         evaluation_peak_bytes=evaluation,
         host_peak_bytes=host_peak,
@@ -159,5 +165,6 @@ def _point(row: Measurement) -> Point:
         accumulation=row.accumulation,
         evaluation_bytes=row.evaluation_peak_bytes,
         software=row.software,
+        hardware=row.hardware,
         brief=row.brief,
     )

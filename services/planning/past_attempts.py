@@ -5,10 +5,12 @@ from collections.abc import Iterable, Sequence
 from services.domain.contract import DeviceKind, resumed_step
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.diagnosis.remedies import PAUSED, Tried
+from services.domain.memory.gpu_limit import hardware_name
 from services.domain.plan.adjustments import Adjustments
+from services.store.listing import Running
 from services.store.models import Attempt
 
-__all__ = ["device_kind", "saved_step", "tried"]
+__all__ = ["device_kind", "hardware", "saved_step", "tried"]
 
 
 def tried(attempts: Iterable[Attempt]) -> list[Tried]:
@@ -22,6 +24,7 @@ def tried(attempts: Iterable[Attempt]) -> list[Tried]:
                 Diagnosis(attempt.diagnosis or Diagnosis.INTERRUPTED),
                 Adjustments.from_dict(attempt.adjustments),
                 is_gpu=device_kind(attempt) is DeviceKind.GPU,
+                device=attempt.device_id,
                 trained=attempt.step_s is not None,
                 saved=images > most_images.get(model, 0),
                 seen=attempt.exit_status is not None,
@@ -44,5 +47,11 @@ def saved_step(attempts: Sequence[Attempt]) -> int:
     return 0
 
 
-def device_kind(attempt: Attempt) -> DeviceKind:
+def hardware(attempt: Attempt) -> str | None:
+    """The kind of GPU that it ran on, with its libraries; None where that is unknown, and on a slot."""
+    versions = attempt.versions or {}
+    return hardware_name(versions.get("capability"), versions.get("cudnn"))
+
+
+def device_kind(attempt: Attempt | Running) -> DeviceKind:
     return DeviceKind(attempt.device_id.rpartition("/")[2].partition("-")[0])

@@ -22,10 +22,11 @@ from services.domain.planner.decision import Decision, GiveUp
 from services.domain.planner.first_plan import first_plan
 from services.domain.planner.next_plan import next_plan
 from services.domain.planner.request import Failure, PlanRequest
+from services.domain.precision import Precision
 from services.planning import past_attempts
 from services.planning.measurements import law_for, ran_out_evaluating
 from services.planning.plan_json import plan_of_job, policy_of_job
-from services.store import devices
+from services.store.devices import devices
 from services.store.models import Attempt, Job
 
 __all__ = ["FirstPlan", "failures", "plan_after", "plan_first"]
@@ -38,7 +39,7 @@ class FirstPlan:
     law: MemoryLaw
     present: Sequence[Capacity]
     known: Sequence[Capacity]  # the present devices and those that are expected back
-    bfloat16: bool  # the largest device computes fast in bfloat16
+    half: Precision | None  # what the largest device computes fast in two bytes
 
 
 def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, now: datetime.datetime) -> FirstPlan:
@@ -47,11 +48,12 @@ def plan_first(session: Session, asked: Plan, policy: Policy, min_bytes: int, no
     away = capacities_of(absent_devices(session, now))
 
     def plan_for(device: Capacity | None) -> FirstPlan:
-        law = law_for(session, [asked.model], device.kind if device else None)
-        capacity = device.total_bytes if device else None
-        bfloat16 = device is not None and device.bfloat16
-        decision = first_plan(PlanRequest(asked, policy, law, bfloat16), capacity)
-        return FirstPlan(decision, capacity, law, present, [*present, *away], bfloat16)
+        kind, hardware = (device.kind, device.hardware) if device else (None, None)
+        law = law_for(session, [asked.model], kind, hardware)
+        capacity = device.usable_bytes if device else None
+        half = device.half if device else None
+        decision = first_plan(PlanRequest(asked, policy, law, half), capacity)
+        return FirstPlan(decision, capacity, law, present, [*present, *away], half)
 
     here, back = largest_device(present, min_bytes), largest_device(away, min_bytes)
     first = plan_for(here)
@@ -78,9 +80,9 @@ def plan_after(
         free = {device.id for device in devices.unleased(session, last.host, since)} | {last.device_id}
         present = [device for device in present if device.id in free and device.problem is None]
     largest = largest_device(capacities_of(present), job.min_memory_bytes)
-    capacity = max(largest.total_bytes if largest else 0, last.limit_bytes)
-    law = law_for(session, [job.model], past_attempts.device_kind(last))
-    request = PlanRequest(plan_of_job(job.asked), policy, law, bfloat16=largest is not None and largest.bfloat16)
+    capacity = max(largest.usable_bytes if largest else 0, last.limit_bytes)
+    law = law_for(session, [job.model], past_attempts.device_kind(last), past_attempts.hardware(last))
+    request = PlanRequest(plan_of_job(job.asked), policy, law, largest.half if largest else None)
     used = remedies.attempts_used(past_attempts.tried(attempts))
     return next_plan(request, capacity, failures(attempts), used), capacity
 

@@ -12,7 +12,8 @@ from sqlalchemy.orm import Session
 from services import usage
 from services.clock import utc_now
 from services.devices import quarantine
-from services.domain.contract import Probe
+from services.devices.capacity import hardware_of
+from services.domain.contract import DeviceKind, Probe
 from services.domain.jobs.states import Verb
 from services.domain.plan.adjustments import NONE, Adjustments
 from services.domain.plan.plan import Plan
@@ -23,7 +24,8 @@ from services.planning.plan_json import change_values, plan_of_job, policy_of_jo
 from services.planning.warm_start import WarmStart, warm_start
 from services.scheduling.placement import Devices, Placement, free_devices, place
 from services.settings import Settings
-from services.store import attempts, jobs, leases, queue_order
+from services.store import attempts, jobs, queue_order
+from services.store.devices import leases
 from services.store.engine import Store
 from services.store.models import Attempt, Device, Job, Lease
 from services.usage import UserUsage
@@ -140,11 +142,21 @@ def _attempt(
         device_id=placement.device.id,
         device_name=placement.device.name,
         limit_bytes=placement.limit_bytes,
+        free_bytes=placement.device.free_bytes if placement.device.kind == DeviceKind.GPU else None,
+        versions=_versions(placement.device),
         host=settings.host,
         token=token,
         phase="starting",
         started_at=now,
     )
+
+
+def _versions(device: Device) -> dict[str, Any] | None:
+    """What is known before the trainer starts; it reports the rest."""
+    if device.kind != DeviceKind.GPU:
+        return None
+    checked = (device.qualification or {}).get("versions") or {}
+    return {**checked, "driver": device.driver, "capability": device.capability}
 
 
 def _claim_of(job: Job, device: Device, token: str, start: WarmStart, probe: Probe | None) -> Claim:
@@ -173,7 +185,7 @@ def _probe(session: Session, job: Job, placement: Placement) -> Probe | None:
         plan_of_job(job.asked),
         plan,
         policy_of_job(job),
-        points_of(session, plan.model, placement.device.kind),
+        points_of(session, plan.model, placement.device.kind, hardware_of(placement.device)),
         placement.limit_bytes,
         is_first=job.attempts == 0,
     )

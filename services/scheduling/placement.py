@@ -22,10 +22,12 @@ from services.domain.contract import DeviceKind
 from services.domain.jobs.states import Verb
 from services.domain.jobs.waiting import Holder, Waiting, WaitKind
 from services.domain.memory.law import MemoryLaw
+from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Prefer
 from services.domain.planner.decision import Decision
 from services.domain.planner.first_plan import first_plan
 from services.domain.planner.ladder import ladder
+from services.domain.planner.precision_swap import computed_on
 from services.domain.planner.request import PlanRequest
 from services.jobs import transitions
 from services.planning import adopt, grow_back
@@ -33,7 +35,7 @@ from services.planning.measurements import law_for
 from services.planning.plan_json import plan_of_job, policy_of_job, rung_values, waits_for_device
 from services.scheduling import waiting
 from services.settings import Settings
-from services.store import devices, leases
+from services.store.devices import devices, leases
 from services.store.models import Device, Job
 
 __all__ = ["Devices", "Placement", "free_devices", "place"]
@@ -65,12 +67,12 @@ class Devices:
         self.free = free_devices(session, settings, now)
         self.capacities = {capacity.device_id: capacity for capacity in capacities_of(self.free)}
         self.present = capacities_of(present_devices(session, now))
-        self._laws: dict[tuple[str, str], MemoryLaw] = {}
+        self._laws: dict[tuple[str, str, str | None], MemoryLaw] = {}
 
     def law(self, job: Job, capacity: Capacity) -> MemoryLaw:
-        key = (job.model, capacity.kind)
+        key = (job.model, capacity.kind, capacity.hardware)
         if key not in self._laws:
-            self._laws[key] = law_for(self.session, [job.model], capacity.kind)
+            self._laws[key] = law_for(self.session, [job.model], capacity.kind, capacity.hardware)
         return self._laws[key]
 
     @functools.cached_property
@@ -125,6 +127,7 @@ def _fit_and_choose(found: Devices, job: Job) -> Device | None:
         return None
     capacity = found.capacities[device.id]
     limit = _limit(device, capacity)
+    grow_back.swap_precision(found.session, job, capacity, limit, found.law(job, capacity), found.now)
     grow_back.grow(found.session, job, capacity, limit, found.law(job, capacity), found.now)
     return device
 
@@ -139,15 +142,15 @@ def _replan_to_fit(found: Devices, job: Job) -> bool:
     if _fits_whole(job, largest, law):
         return True
     policy = dataclasses.replace(policy_of_job(job), plan_ahead=True)
-    request = PlanRequest(plan_of_job(job.plan), policy, law, largest.bfloat16)
-    decision = first_plan(request, largest.total_bytes)
+    request = PlanRequest(_plan_on(job, largest), policy, law, largest.half)
+    decision = first_plan(request, largest.usable_bytes)
     if policy.prefer is Prefer.WAIT or not isinstance(decision, Decision):
         absent = _absent_that_fits_whole(found, job)
         if absent is not None:
             _wait(found, job, waiting.for_host(absent))
             return False
     if isinstance(decision, Decision):
-        adopt.plan_while_queued(found.session, job, decision, largest.total_bytes, found.now)
+        adopt.plan_while_queued(found.session, job, decision, largest.usable_bytes, found.now)
         return True
     if waits_for_device(job):
         _wait(found, job, Waiting(WaitKind.LARGER_DEVICE, detail=decision.reason))
@@ -179,7 +182,7 @@ def _absent_that_fits_whole(found: Devices, job: Job) -> Capacity | None:
 def _ladder(found: Devices, job: Job, device: Device, limit: int) -> list[dict[str, Any]]:
     """The next smaller plans, should the job run out of the device's memory, by what is known now."""
     capacity = found.capacities[device.id]
-    request = PlanRequest(plan_of_job(job.asked), policy_of_job(job), found.law(job, capacity), capacity.bfloat16)
+    request = PlanRequest(plan_of_job(job.asked), policy_of_job(job), found.law(job, capacity), capacity.half)
     rungs = ladder(request, [limit], below=plan_of_job(job.plan), most=_RUNGS)
     return [rung_values(rung, [device.id]) for rung in rungs]
 
@@ -190,31 +193,36 @@ def _starts_as_asked(job: Job) -> bool:
 
 def _fits_now(capacity: Capacity, job: Job, found: Devices) -> bool:
     """Whether the free memory of the device is enough now."""
-    needed = _needed(job, found.law(job, capacity))
+    needed = _needed(job, capacity, found.law(job, capacity))
     return capacity.size_bytes >= job.min_memory_bytes and capacity.free_bytes >= needed
 
 
 def _fits_whole(job: Job, capacity: Capacity, law: MemoryLaw) -> bool:
     """Whether the whole device would hold the job's plan. A device that is known to run out does not."""
-    known = law.predict(plan_of_job(job.plan)).low
-    fits = _needed(job, law) <= capacity.total_bytes and known <= capacity.total_bytes
+    known = law.predict(_plan_on(job, capacity)).low
+    fits = _needed(job, capacity, law) <= capacity.usable_bytes and known <= capacity.usable_bytes
     return fits and capacity.size_bytes >= job.min_memory_bytes
 
 
-def _needed(job: Job, law: MemoryLaw) -> int:
-    """The predicted peak with its margin.
+def _plan_on(job: Job, capacity: Capacity) -> Plan:
+    return computed_on(plan_of_job(job.plan), plan_of_job(job.asked), capacity.half)
+
+
+def _needed(job: Job, device: Capacity, law: MemoryLaw) -> int:
+    """The predicted peak with its margin, in the precision that the device would compute in.
 
     A plan that only may fit is predicted to need more than its device has. It counts as that device's size: otherwise
     it could never start.
     """
-    predicted = law.predict(plan_of_job(job.plan)).high
-    capacity = job.planned.get("capacity_bytes")
+    plan = _plan_on(job, device)
+    predicted = law.predict(plan).high
+    capacity = job.planned.get("capacity_bytes") if plan.precision in (job.plan["precision"], device.half) else None
     return min(predicted, capacity) if capacity else predicted
 
 
 def _limit(device: Device, capacity: Capacity) -> int:
     """What an attempt can have: of a GPU, what others have left of it."""
-    return capacity.free_bytes if device.kind == DeviceKind.GPU else capacity.total_bytes
+    return capacity.free_bytes if device.kind == DeviceKind.GPU else capacity.usable_bytes
 
 
 def _wait(found: Devices, job: Job, why: Waiting | None) -> None:

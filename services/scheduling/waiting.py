@@ -23,7 +23,7 @@ def for_a_device(
     here = [device for device in capacities_of(free) if suits(device)]
     if here:
         return for_memory(free, here)
-    wanted = sorted((device for device in present if suits(device)), key=lambda device: device.total_bytes)
+    wanted = sorted((device for device in present if suits(device)), key=lambda device: device.usable_bytes)
     busy = [device for device in wanted if device.device_id in holders]
     if busy:
         first = busy[0]

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from services.domain.diagnosis.case import Diagnosis
 from services.domain.jobs.states import ACTIVE, State
-from services.store import names
+from services.store import name_search
 from services.store.models import Attempt, Device, Job, Lease, Metric, User
 
 __all__ = [
@@ -88,7 +88,7 @@ def _with_text(
     count, lowest = session.execute(select(func.count(), func.min(near.c.id))).one()
     if count < _NEAR:
         return found
-    rest = select(Job.id).where(*having, Job.id < lowest, names.has(session, text)).order_by(Job.id.desc())
+    rest = select(Job.id).where(*having, Job.id < lowest, name_search.has(session, text)).order_by(Job.id.desc())
     if states:
         rest = rest.where(Job.state.in_(states))
     return found + list(session.scalars(rest.limit(limit - len(found))))
@@ -208,21 +208,18 @@ class Running:
     phase: str
     saved_step: int | None
     peak_bytes: int | None
+    input_wait: float | None
+    device_id: str
+    host_cores: int | None
+    host_devices: int | None
 
 
 def running(session: Session) -> Sequence[Running]:
+    columns: list[Any] = [Job.id, Job.owner_id, Job.attempts, Job.step, Job.steps, Attempt.step_s, Attempt.phase]
+    columns += [Attempt.saved_step, Attempt.peak_bytes]
+    columns += [Attempt.input_wait, Attempt.device_id, Attempt.host_cores, Attempt.host_devices]
     rows = session.execute(
-        select(
-            Job.id,
-            Job.owner_id,
-            Job.attempts,
-            Job.step,
-            Job.steps,
-            Attempt.step_s,
-            Attempt.phase,
-            Attempt.saved_step,
-            Attempt.peak_bytes,
-        )
+        select(*columns)
         .join(Attempt, (Attempt.job_id == Job.id) & (Attempt.number == Job.attempts))
         .where(Job.state == State.RUNNING)
         .order_by(Job.id)
@@ -234,8 +231,7 @@ def running(session: Session) -> Sequence[Running]:
 class Opening:
     """A device that jobs can start on. `step`, `steps`, `step_s`: of the job that it runs."""
 
-    kind: str
-    total_bytes: int
+    device: Device
     is_leased: bool
     step: int
     steps: int
@@ -245,15 +241,13 @@ class Opening:
 def openings(session: Session, since: datetime.datetime) -> Sequence[Opening]:
     """The devices without a problem that were reported after `since`."""
     rows = session.execute(
-        select(Device.kind, Device.total_bytes, Lease.job_id.is_not(None), Attempt.step, Job.steps, Attempt.step_s)
+        select(Device, Lease.job_id.is_not(None), Attempt.step, Job.steps, Attempt.step_s)
         .outerjoin(Lease, Lease.device_id == Device.id)
         .outerjoin(Attempt, (Attempt.job_id == Lease.job_id) & (Attempt.number == Lease.attempt))
         .outerjoin(Job, Job.id == Lease.job_id)
         .where(Device.seen_at >= since, Device.problem.is_(None))
     )
-    return [
-        Opening(kind, size, leased, step or 0, steps or 0, step_s) for kind, size, leased, step, steps, step_s in rows
-    ]
+    return [Opening(device, leased, step or 0, steps or 0, step_s) for device, leased, step, steps, step_s in rows]
 
 
 @dataclass(frozen=True)

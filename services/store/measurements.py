@@ -22,6 +22,7 @@ _PLAN = (
     Measurement.second_stage_batch,
     Measurement.device_kind,
     Measurement.software,
+    Measurement.hardware,
     Measurement.complete,
     Measurement.brief,
 )

@@ -188,12 +188,16 @@ class Attempt(Base):
     config: Mapped[str]  # pipeline.config as run
     device_id: Mapped[str] = mapped_column(String(128))
     device_name: Mapped[str]
-    limit_bytes: Mapped[int]
+    limit_bytes: Mapped[int]  # what its allocator may have: planned at the claim, then as its trainer reports it
+    free_bytes: Mapped[int | None]  # of the device's memory at the claim, as the driver reports it; None on a slot
     host: Mapped[str] = mapped_column(String(64))
     token: Mapped[str] = mapped_column(String(64))
     phase: Mapped[str] = mapped_column(String(32))  # the last one it was in
     step: Mapped[int] = mapped_column(default=0)
     step_s: Mapped[float | None]  # seconds a step takes, lately
+    input_wait: Mapped[float | None]  # the share of it that waits for images, lately
+    host_cores: Mapped[int | None] = mapped_column(Integer)
+    host_devices: Mapped[int | None] = mapped_column(Integer)  # that share the cores
     saved_step: Mapped[int | None]
     ingested: Mapped[int] = mapped_column(default=0)  # bytes of events.jsonl that are in the database
     peak_bytes: Mapped[int | None]
@@ -207,6 +211,7 @@ class Attempt(Base):
     started_at: Mapped[datetime.datetime]
     trainer_started_at: Mapped[datetime.datetime | None]
     ended_at: Mapped[datetime.datetime | None]
+    versions: Mapped[dict[str, Any] | None]  # of driver, CUDA, cuDNN and packages that it ran on
 
 
 class Device(Base):
@@ -230,6 +235,13 @@ class Device(Base):
     problem_since: Mapped[datetime.datetime | None]
     baseline_bytes: Mapped[int | None]  # used by others when our last job was given it; None: it is clean
     seen_at: Mapped[datetime.datetime]
+    # Of GPUs only:
+    uuid: Mapped[str | None] = mapped_column(String(96))
+    driver: Mapped[str | None] = mapped_column(String(64))
+    capability: Mapped[str | None] = mapped_column(String(8))  # compute capability, "8.6"
+    health: Mapped[dict[str, Any] | None]  # errors and throttling, as the driver reports them
+    qualification: Mapped[dict[str, Any] | None]  # the result of the last one
+    qualify_since: Mapped[datetime.datetime | None]  # a new qualification is due since then; None: none is
 
 
 class DevicePast(Base):
@@ -338,6 +350,7 @@ class Measurement(Base):
     second_stage_batch: Mapped[int | None] = mapped_column(Integer)
     device_kind: Mapped[str] = mapped_column(String(8))
     software: Mapped[str] = mapped_column(String(64))
+    hardware: Mapped[str | None] = mapped_column(String(64))  # kind of GPU and its libraries; None: unknown, or a slot
     peak_bytes: Mapped[int]
     evaluation_peak_bytes: Mapped[int | None]
     host_peak_bytes: Mapped[int | None]

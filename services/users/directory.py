@@ -14,9 +14,10 @@ from services.errors import Conflict, Fault, Forbidden, Invalid, NotFound, requi
 from services.idempotency import RequestKey, Result
 from services.page import Page
 from services.settings import Settings
-from services.store import accounts, audit, jobs, sessions
+from services.store import jobs
 from services.store.engine import Store
 from services.store.models import User
+from services.store.users import accounts, audit, sessions
 from services.usage import UserUsage
 from services.users import passwords
 from services.users import principal as principals

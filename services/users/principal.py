@@ -19,9 +19,9 @@ from services.domain.jobs.limits import Limits
 from services.durable_file import write_durably
 from services.errors import Conflict, Fault, Forbidden, Invalid, Unauthenticated
 from services.settings import Settings
-from services.store import accounts, audit
 from services.store.engine import Store
 from services.store.models import Token, User
+from services.store.users import accounts, audit
 from services.users import passwords
 
 __all__ = [

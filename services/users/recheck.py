@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 from services.clock import utc_now
-from services.store import accounts
 from services.store.engine import Store
+from services.store.users import accounts
 from services.users.principal import Principal
 
 __all__ = ["still_valid"]

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from services.clock import utc_now
 from services.errors import Unauthenticated
-from services.store import audit
-from services.store import sessions as rows
-from services.store.accounts import lock_user, user_called
 from services.store.engine import Store, StoreUnavailable
 from services.store.models import UserSession
+from services.store.users import audit
+from services.store.users import sessions as rows
+from services.store.users.accounts import lock_user, user_called
 from services.users import passwords
 from services.users import principal as principals
 from services.users.principal import Principal, Role

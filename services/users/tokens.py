@@ -12,10 +12,10 @@ from services import idempotency
 from services.clock import stamp, utc_now
 from services.errors import Fault, Forbidden, Invalid, NotFound, TooMany
 from services.idempotency import RequestKey, Result
-from services.store import accounts, audit
-from services.store.device_use import lock_user
+from services.store.devices.use import lock_user
 from services.store.engine import Store
 from services.store.models import Token
+from services.store.users import accounts, audit
 from services.users.principal import Principal, Scope, expand_scopes, join_scopes, new_token
 
 __all__ = ["create", "list_tokens", "revoke", "show"]

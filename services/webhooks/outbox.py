@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session
 from services.clock import stamp
 from services.domain.jobs.states import State
 from services.domain.webhooks.signing import new_message_id
-from services.store import accounts, webhooks
+from services.store import webhooks
 from services.store.models import Delivery, Job, Webhook
+from services.store.users import accounts
 
 __all__ = ["Kind", "notify_owner", "notify_owner_of_end", "write_message"]
 

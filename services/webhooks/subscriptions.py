@@ -14,10 +14,11 @@ from services.domain.webhooks.signing import new_secret
 from services.errors import Conflict, Fault, Invalid, NotFound, TooMany, require_version
 from services.idempotency import RequestKey, Result
 from services.settings import Settings
-from services.store import audit, webhooks
-from services.store.device_use import lock_user
+from services.store import webhooks
+from services.store.devices.use import lock_user
 from services.store.engine import Store
 from services.store.models import Delivery, Webhook
+from services.store.users import audit
 from services.users.principal import Principal, Scope
 from services.webhooks import outbox
 from services.webhooks.outbox import Kind

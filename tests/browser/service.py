@@ -15,7 +15,7 @@ from services.store import training_series
 from services.store.engine import Store
 from services.users import principal
 from tests.support.newcomer import Newcomer, Started, until
-from tests.support.records import Records
+from tests.support.training.records import Records
 
 __all__ = ["PASSWORD", "Service"]
 
@@ -94,7 +94,7 @@ class Service:
         return self.settings.jobs_dir / str(job_id) / f"attempt-{attempt}" / "train.log"
 
     def behave(self, **behaviour: Any) -> None:
-        """Set how trainers behave that start from now on (tests/support/fake_trainer.py)."""
+        """Set how trainers behave that start from now on (tests/support/training/fake_trainer.py)."""
         self.newcomer.behave(**behaviour)
 
     def busy(self) -> None:

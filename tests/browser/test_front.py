@@ -145,6 +145,61 @@ def test_only_an_offline_device_shows_when_it_was_last_seen_also_after_an_update
     expect(card).to_contain_text("its fan is loud")
 
 
+@pytest.fixture
+def sick_gpu(service: Service) -> Iterator[str]:
+    """A GPU that has failed its check twice, on another host."""
+    result = {
+        "ok": False,
+        "failures_in_a_row": 2,
+        "at": utc_now().isoformat(),
+        "seconds": 9.0,
+        "problem": "the NVIDIA driver is too old",
+        "capability": "8.6",
+        "limit_bytes": None,
+        "versions": {"driver": "470.1", "cuda": "12.9", "cudnn": "9.10", "tensorflow": "2.20.0"},
+        "precisions": {},
+        "fingerprint": "a",
+    }
+    health = {"uncorrected_errors": 0, "remapped_rows": 2, "repair_pending": True, "slowed_by": ["heat"]}
+    what = {"name": "NVIDIA A100 MIG 1g.10gb", "total_bytes": 2**33, "free_bytes": 2**33, "bfloat16": True}
+    with service.store() as store:
+        with store.transaction() as session:
+            session.add(
+                Device(
+                    id="other/gpu-0-mig-3",
+                    host="other",
+                    key="gpu-0-mig-3",
+                    kind="gpu",
+                    index=5,
+                    processes=[],
+                    seen_at=utc_now() + datetime.timedelta(hours=1),  # no worker reports it
+                    problem=result["problem"],
+                    qualification=result,
+                    health=health,
+                    **what,
+                )
+            )
+        yield "other/gpu-0-mig-3"
+        with store.transaction() as session:
+            session.delete(session.get(Device, "other/gpu-0-mig-3"))
+
+
+def test_a_gpu_says_what_its_check_found_and_an_admin_has_it_checked_again(
+    service: Service, sick_gpu: str, open_tab: Tab
+) -> None:
+    page = open_tab(service, "/devices")
+    card = page.locator("article", has_text="MIG 1g.10gb")
+    expect(card.get_by_role("heading")).to_contain_text("GPU 0 MIG 3")  # by its key, not by NVML's number
+    expect(card).to_contain_text("quarantined")
+    expect(card).to_contain_text("the NVIDIA driver is too old")
+    expect(card).to_contain_text("failed its check")
+    expect(card).to_contain_text("driver 470.1 · CUDA 12.9 · cuDNN 9.10 · TensorFlow 2.20.0")
+    expect(card).to_contain_text("2 remapped rows of memory · a reset will repair its memory · slowed down by heat")
+    card.get_by_role("button", name="Check again").click()
+    expect(card).to_contain_text("a new check is due")
+    expect(open_tab(service, "/devices", user="anna").get_by_role("button", name="Check again")).to_have_count(0)
+
+
 def test_a_token_is_shown_once_and_disappears_when_it_is_revoked(service: Service, open_tab: Tab) -> None:
     page = open_tab(service, "/settings#tokens", user="anna")
     page.get_by_role("button", name="New token").click()

@@ -13,7 +13,7 @@ from services.domain import pipeline_config
 from services.store import events, training_series
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
-from tests.support.zoo import zoo_like
+from tests.support.training.zoo import zoo_like
 
 
 @pytest.fixture

@@ -172,7 +172,7 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_downloaded_completely
 
 
 def test_charts_opened_before_the_first_step_are_drawn_after_it(service: Service, open_tab: Tab) -> None:
-    service.behave(phases_s={"tracing": 4})
+    service.behave(phases_s={"tracing": 4}, input_wait=0.45)
     job = service.submit(steps=5)
     page = open_tab(service, f"/jobs/{job}")
     expect(page.locator("#now")).to_contain_text(re.compile("starting|tracing"))
@@ -181,9 +181,13 @@ def test_charts_opened_before_the_first_step_are_drawn_after_it(service: Service
     assert answer.value.json()["names"] == []
     expect(state(page)).to_have_text("succeeded")
 
+    expect(page.locator("#attempt-1")).to_contain_text("The device waits for images 45 % of the time: ")
     charts = show(page, "Charts")
 
     expect(charts.locator(".scatterlayer .trace").first).to_be_attached()
+    expect(
+        charts.get_by_role("img", name="Chart: Waiting for images; waiting 45 % of a step at step 5")
+    ).to_be_visible()
 
 
 def test_charts_cover_all_attempts_and_zooming_shows_the_raw_extremes(service: Service, open_tab: Tab) -> None:

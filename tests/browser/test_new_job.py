@@ -15,8 +15,8 @@ from services.datasets import shapes
 from services.domain import catalogue, pipeline_config
 from tests.browser.conftest import NAMED_HOST, Guard, Tab
 from tests.browser.service import Service
-from tests.support.checkpoint_index import shapes_of, write_index
-from tests.support.zoo import zoo_like
+from tests.support.training.checkpoint_index import shapes_of, write_index
+from tests.support.training.zoo import zoo_like
 
 
 def test_errors_are_shown_at_their_fields_and_announced_with_them(

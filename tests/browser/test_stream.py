@@ -14,7 +14,7 @@ CUT_MS = 10_000
 # Records the events that the page's scripts receive. Live updates have no id and are not replayed.
 LISTEN = """async () => {
   const header = document.querySelector('script[src$="header.js"]').src;
-  const { listen } = await import(header.replace("header.js", "events.js"));
+  const { listen } = await import(header.replace("frame/header.js", "shared/events.js"));
   const momentary = ["hello", "reset", "progress", "queue", "device", "job"];
   window.seen = [];
   listen((event) => {

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from services.domain import contract
 from services.domain.contract import AllocatorStats, AttemptSpec, ContractError, Device, DeviceKind, Outcome, Reason
+from services.domain.precision import Precision
 
 SPEC = AttemptSpec(
     job_dir="/data/jobs/1",
     architecture="efficientdet_d0",
     micro_batch=2,
+    precision=Precision.FLOAT16,
     probe=contract.Probe((4, 2, 1), limit_bytes=1000, fixed_bytes=100, image_bytes=200, sums_bytes=20),
     device=Device(kind=DeviceKind.GPU, gpu=1, async_allocator=True),
     resume=contract.Resume.NEVER,
@@ -42,6 +44,7 @@ def test_a_round_trip_through_json_changes_nothing(value: AttemptSpec | Outcome)
 def test_a_spec_may_leave_out_whatever_has_a_default() -> None:
     spec = AttemptSpec.from_json('{"job_dir": "/jobs/1", "architecture": "x", "device": {"memory_limit_mb": 1500}}')
     assert spec == AttemptSpec(job_dir="/jobs/1", architecture="x", device=Device(memory_limit_mb=1500))
+    assert spec.precision is None
 
 
 def test_unknown_fields_of_another_version_are_passed_over() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from services.domain.contract import SPEC_FILE, AttemptSpec
 from services.domain.jobs.states import State
-from services.jobs import actions
-from services.store import devices, jobs
+from services.jobs import actions, config_diff
+from services.store import jobs
+from services.store.devices import devices
 from services.store.engine import Store
 from services.store.models import Device
 from tests.support.box import ROOT, Box
@@ -95,6 +96,23 @@ def test_a_job_that_fails_because_of_a_neighbour_names_it_waits_and_runs_unchang
     _, second = box.attempts(job_id)
     assert (second.plan, second.adjustments, second.planned["changes"]) == (first.plan, {}, [])
     assert second.config == first.config
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_a_job_that_needs_half_the_memory_trains_in_float16_on_a_card_of_capability_7(box: Box, nvml: FakeNvml) -> None:
+    nvml.write([FakeGpu(total_mb=11_000, free_mb=10_900, capability=(7, 5))])
+    box.until("the GPU", lambda: [device for device in reported(box) if not device.problem])
+    job_id = box.submit(train={"steps": 3, "batch_size": 64}, policy={"levers": ["precision"]})
+    box.until_final(job_id)
+
+    spec = AttemptSpec.from_json((box.settings.jobs_dir / str(job_id) / "attempt-1" / SPEC_FILE).read_text())
+    assert spec.precision == "float16"
+    [attempt] = box.attempts(job_id)
+    assert "use_bfloat16: true" not in attempt.config
+    for show in (config_diff.show_diff, config_diff.show_diff_to_submitted):
+        changes = {change["field"]: change for change in show(box.store, box.admin, job_id, 1)["changes"]}
+        assert (changes["precision"]["before"], changes["precision"]["after"]) == ("float32", "float16")
+        assert "activations are kept in float16" in changes["precision"]["reason"]
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)

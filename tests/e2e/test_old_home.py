@@ -21,7 +21,7 @@ from services import setup
 from services.attempt_paths import attempt_dir
 from services.domain.jobs.states import FINAL, State
 from services.settings import Settings
-from services.store import leases
+from services.store.devices import leases
 from services.store.engine import Store
 from services.store.models import Event, Job, Lease, Metric
 from services.users import principal

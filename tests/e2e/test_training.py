@@ -1,12 +1,16 @@
 """The whole service with the real trainer, over HTTP: a job runs out of memory, is re-planned and succeeds."""
 
 import io
+import json
+import os
+import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -15,6 +19,7 @@ from launcher.demo.service import Api, serving
 from services.datasets import shapes
 from services.domain.contract import EXIT_CODES, Reason
 from services.settings import Settings
+from tests.support.training.trainings import ROOT
 
 pytestmark = pytest.mark.tensorflow
 
@@ -23,11 +28,10 @@ FINAL = ("succeeded", "failed", "cancelled")
 
 
 @contextmanager
-def service(home: Path, slot_mb: int) -> Iterator[Api]:
+def service(home: Path, slot_mb: int, **settings_: Any) -> Iterator[Api]:
     shapes.generate(home / "datasets" / "shapes", train=24, validation=4, seed=1)
-    settings = Settings(
-        home=home, devices=f"cpu:{slot_mb}", bind=addresses.free_bind(("127.0.0.1", 0)), min_free_disk_mb=1
-    )
+    bind = addresses.free_bind(("127.0.0.1", 0))
+    settings = Settings(home=home, devices=f"cpu:{slot_mb}", bind=bind, min_free_disk_mb=1, **settings_)
     with serving(settings) as api:
         yield api
 
@@ -104,8 +108,10 @@ def check_what_the_api_shows(api: Api, job_id: int, attempts: list[dict[str, Any
     assert all(change["reason"] for change in diff["changes"])
     assert "OOM" in api.text(f"{job}/logs?attempt=1&q=OOM")
     assert "train_config" in api.text(f"{job}/attempts/{last['number']}/config")
-    metrics = api.get(f"{job}/metrics?names=Loss/total_loss&names=DetectionBoxes_Precision/mAP")
-    assert {series["name"] for series in metrics["series"]} == {"Loss/total_loss", "DetectionBoxes_Precision/mAP"}
+    names = {"Loss/total_loss", "DetectionBoxes_Precision/mAP", "input_wait"}
+    metrics = api.get(f"{job}/metrics?{urlencode({'names': sorted(names)}, doseq=True)}")
+    assert {series["name"] for series in metrics["series"]} == names
+    assert 0 <= last["input_wait"]["share"] <= 1
     with tarfile.open(fileobj=io.BytesIO(api.request("GET", f"{job}/artifacts/export.tar.gz").content)) as archive:
         model = f"job-{job_id}/export"
         assert {f"{model}/saved_model/saved_model.pb", f"{model}/label_map.pbtxt"} <= set(archive.getnames())
@@ -166,3 +172,23 @@ def test_a_two_stage_model_that_does_not_fit_is_requeued_smaller_and_succeeds(
         attempts = api.get(f"/v1/jobs/{job_id}/attempts")["items"]
         assert job["plan"]["batch_size"] == batch
         check_what_the_api_shows(api, job_id, attempts)
+
+
+def test_a_job_whose_first_attempt_finds_no_algorithm_finishes_smaller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow raises NotFoundError where a convolution finds no memory for its workspace."""
+    behaviour = tmp_path / "behaviour.json"
+    behaviour.write_text(json.dumps({"step_s": 0.01, "observer": os.devnull}))
+    monkeypatch.setenv("FAKE_TRAINER", str(behaviour))
+    trainer = f"{sys.executable} {ROOT / 'tests' / 'support' / 'training' / 'raises_once.py'}"
+    with service(tmp_path / "home", 6000, trainer=trainer) as api:
+        request = {"dataset": "shapes", "model": "efficientdet_d0", "image_size": [256, 256]}
+        job = api.post("/v1/jobs", {**request, "train": {"steps": 2, "batch_size": 8}, "policy": {"plan_ahead": False}})
+        until_state(api, job["id"], "succeeded")
+        first, second = api.get(f"/v1/jobs/{job['id']}/attempts")["items"]
+    assert (first["outcome"], first["diagnosis"]) == ("device_memory", "too_large")
+    assert "No algorithm worked" in first["message"] or "RESOURCE_EXHAUSTED" in first["message"]
+    assert "Graph execution error" not in first["message"]
+    assert second["plan"]["micro_batch"] < first["plan"]["micro_batch"]
+    assert second["plan"]["batch_size"] == first["plan"]["batch_size"]

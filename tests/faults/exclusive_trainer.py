@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.support.fake_trainer import Fake
+from tests.support.training.fake_trainer import Fake
 
 
 class ExclusiveTrainer(Fake):

@@ -38,7 +38,7 @@ def test_a_child_of_a_dead_trainer_does_not_block_its_job(make_box: MakeBox, tmp
     box.check()
 
 
-def test_an_attempt_that_cannot_be_concluded_does_not_block_others(
+def test_an_attempt_that_cannot_be_finished_does_not_block_others(
     make_box: MakeBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box = make_box(devices="cpu:1000,cpu:1001")
@@ -51,14 +51,14 @@ def test_an_attempt_that_cannot_be_concluded_does_not_block_others(
         os.kill(one.supervisor, signal.SIGKILL)
         box.until_dead(one.trainer)
     box.behave()
-    conclude = finish.conclude
+    record_end = finish.record_end
 
     def fail(store: Any, job_id: int, *rest: Any) -> Any:
         if job_id == broken:
             raise RuntimeError("an unexpected row")
-        return conclude(store, job_id, *rest)
+        return record_end(store, job_id, *rest)
 
-    monkeypatch.setattr(finish, "conclude", fail)
+    monkeypatch.setattr(finish, "record_end", fail)
     box.work()
     [job] = box.until_final(other)
     assert job.state == State.SUCCEEDED
@@ -74,10 +74,10 @@ def test_a_job_that_cannot_be_started_fails_with_the_reason_and_others_start(
     box = make_box()
     build_config = dispatch._build_config
 
-    def fail(settings: Any, claim: Any) -> Any:
+    def fail(settings: Any, claim: Any, host: Any) -> Any:
         if claim.job_id == broken:
             raise LookupError("an unexpected error")
-        return build_config(settings, claim)
+        return build_config(settings, claim, host)
 
     monkeypatch.setattr(dispatch, "_build_config", fail)
     broken, other = box.submit(), box.submit(priority=-5)

@@ -15,7 +15,7 @@ import pytest
 from services.attempt_paths import attempt_dir, job_lock
 from services.domain.jobs.states import State
 from services.jobs import actions
-from services.store import leases
+from services.store.devices import leases
 from services.store.models import Lease
 from tests.faults.fault_box import FaultBox, MakeBox, wait
 from worker import attempt_processes, notes, reaper
@@ -159,7 +159,7 @@ def test_an_unreadable_note_counts_as_missing(tmp_path: Path, text: bytes) -> No
         (tmp_path / name).write_bytes(text)
     assert Running.read(tmp_path) is None
     assert notes.read_exit(tmp_path) == (None, None)
-    assert notes.read_facts(tmp_path) == notes.read_environment(tmp_path) == {}
+    assert notes.read_observations(tmp_path) == notes.read_environment(tmp_path) == {}
 
 
 def test_a_named_pipe_instead_of_a_note_does_not_block(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_next_attempt_of_a_job_is_not_taken_for_the_previous_one(tmp_path: P
 
 
 def test_no_process_is_killed_for_a_lease_that_no_longer_holds(make_box: MakeBox) -> None:
-    """The attempt was concluded after the reaper read its lease and before it looked for its processes."""
+    """The attempt was finished after the reaper read its lease and before it looked for its processes."""
     box = make_box()
     job_id, running = box.start_deaf_trainer()
     with box.store.reading() as session:
@@ -228,7 +228,7 @@ def test_no_process_is_killed_for_a_lease_that_no_longer_holds(make_box: MakeBox
     assert running.trainer in {process.pid for process in living}
     the_reaper = reaper.Reaper(box.store, box.settings)
     the_reaper._found_at[lease.token] = 0.0  # long ago
-    gone = Lease(job_id=job_id, attempt=1, token="concluded")
+    gone = Lease(job_id=job_id, attempt=1, token="finished")
     the_reaper._found_at[gone.token] = 0.0
 
     the_reaper._kill_after_grace(gone, living)

@@ -167,7 +167,7 @@ def test_a_supervisor_that_lost_its_lease_stops_its_trainer_and_changes_nothing(
         session.query(Lease).update({"token": "somebody else's"})
     box.until_dead(running.trainer)
     box.until_dead(running.supervisor)
-    # No supervisor has that token, so the reaper concludes the attempt and the job resumes.
+    # No supervisor has that token, so the reaper finishes the attempt and the job resumes.
     box.until("the second attempt", lambda: box.job(job_id).attempts == 2)
     assert box.attempts(job_id)[0].diagnosis == "interrupted"
     actions.cancel(box.store, box.owner, job_id)

@@ -22,7 +22,9 @@ GIVEN = {
     "LEASE_S": "12",
     "STOP_GRACE_S": "4",
     "PAUSE_GRACE_S": "60",
+    "UNKILLABLE_S": "6",
     "HANG_S": "100",
+    "QUALIFY_S": "50",
     "MIN_FREE_DISK_MB": "7",
     "MAX_BODY_KB": "8",
     "MAX_UPLOAD_MB": "9",
@@ -44,6 +46,7 @@ GIVEN = {
     "SECURE_COOKIES": "on",
     "TRUSTED_PROXIES": "127.0.0.1, 10.1.0.0/16,::1",
     "TRAINER": "python 'a trainer.py'",
+    "QUALIFIER": "python 'a check.py'",
     "LOG_LEVEL": "debug",
     "LOG_JSON": "on",
 }
@@ -109,6 +112,7 @@ def test_an_unknown_variable_is_refused_with_the_known_ones() -> None:
         ("STOP_GRACE_S", "-1"),
         ("PAUSE_GRACE_S", "inf"),
         ("HANG_S", "0"),
+        ("QUALIFY_S", "0"),
         ("MIN_FREE_DISK_MB", "-5"),
         ("MIN_FREE_DISK_MB", "1.5"),
         ("MAX_BODY_KB", "0"),
@@ -135,6 +139,7 @@ def test_an_unknown_variable_is_refused_with_the_known_ones() -> None:
         ("BROKER_URL", "localhost"),
         ("BROKER_URL", "amqp://broker"),
         ("TRAINER", "python 'unfinished"),
+        ("QUALIFIER", "python 'unfinished"),
     ],
 )
 def test_an_unusable_value_is_refused_with_its_variable(name: str, value: str) -> None:

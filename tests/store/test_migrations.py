@@ -14,9 +14,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, func, inspect, select, text
 
-from services.store import audit, measurements, migrate, names, training_series
+from services.store import measurements, migrate, name_search, training_series
 from services.store.engine import Store, make_engine
 from services.store.models import Base, Job
+from services.store.users import audit
 from tests.support.databases import new_database
 from tests.support.waiting import waits_for
 
@@ -135,7 +136,7 @@ def test_series_and_names_of_an_older_version_can_be_read(engine: Engine) -> Non
     migrate.upgrade(engine)
     with Store(engine).reading() as session:
         [bucket] = training_series.series(session, 1, ["x"], 10)
-        assert session.scalars(select(Job.id).where(names.has(session, "x"))).all() == [1]
+        assert session.scalars(select(Job.id).where(name_search.has(session, "x"))).all() == [1]
     assert (bucket.attempt, bucket.step, bucket.low, bucket.mean) == (1, 1, 0.5, 0.5)
 
 

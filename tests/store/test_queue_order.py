@@ -20,7 +20,7 @@ from services.preload import warm_up
 from services.scheduling import claim as scheduling
 from services.scheduling.claim import Claim
 from services.settings import Settings
-from services.store import device_use
+from services.store.devices import use as device_use
 from services.store.models import DeviceUse, Lease, User
 from services.users.principal import Principal
 from tests.support.desk import Desk, ago
@@ -145,7 +145,7 @@ def test_the_end_of_an_attempt_is_charged_to_the_job_s_owner_by_day(desk: Desk, 
     kept = {row.day: row.seconds for row in desk.rows(DeviceUse)}
     assert kept == pytest.approx(by_day(since, utc_now()), abs=30)
     assert {row.user_id for row in desk.rows(DeviceUse)} == {anna.user_id}
-    assert desk.conclude(claim, desk.left(claim, 0)) is None  # a second end changes nothing
+    assert desk.finish(claim, desk.left(claim, 0)) is None  # a second end changes nothing
     assert {row.day: row.seconds for row in desk.rows(DeviceUse)} == kept
 
 

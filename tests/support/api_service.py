@@ -18,7 +18,7 @@ from services.store.engine import Store
 from services.store.models import Device, Lease, Token
 from services.users import principal, tokens
 from services.users.principal import Principal, Role, Scope
-from tests.support.records import DEVICE, Records
+from tests.support.training.records import DEVICE, Records
 
 PROBLEM = "application/problem+json"
 BODY: dict[str, Any] = {

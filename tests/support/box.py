@@ -13,7 +13,8 @@ from services.domain.jobs.states import FINAL
 from services.jobs import actions
 from services.jobs import submit as submission
 from services.settings import Settings
-from services.store import attempts, jobs, leases
+from services.store import attempts, jobs
+from services.store.devices import leases
 from services.store.engine import Store
 from services.store.models import Attempt, Job
 from services.users import principal
@@ -21,7 +22,8 @@ from services.users.principal import Principal, Role, Scope
 from worker.app import Worker
 
 ROOT = Path(__file__).parents[2]
-FAKE_TRAINER = f"{sys.executable} {ROOT / 'tests' / 'support' / 'fake_trainer.py'}"
+FAKE_TRAINER = f"{sys.executable} {ROOT / 'tests' / 'support' / 'training' / 'fake_trainer.py'}"
+FAKE_QUALIFIER = f"{sys.executable} {ROOT / 'tests' / 'support' / 'training' / 'fake_qualifier.py'}"
 TIMEOUT_S = 60.0
 
 
@@ -32,6 +34,7 @@ class Box:
         self.home = home
         self.store = store
         self.behaviour_file = home / "behaviour.json"
+        self.checks_file = home / "checks.json"
         self.observer = home / "observer.txt"
         self.settings = Settings(
             **{
@@ -47,10 +50,12 @@ class Box:
                 "pause_grace_s": 5.0,
                 "min_free_disk_mb": 1,
                 "trainer": FAKE_TRAINER,
+                "qualifier": FAKE_QUALIFIER,
                 **settings,
             }
         )
         monkeypatch.setenv("FAKE_TRAINER", str(self.behaviour_file))
+        monkeypatch.setenv("FAKE_QUALIFIER", str(self.checks_file))
         self.owner = self.furnish()
         self.behave()
         self.worker = Worker(self.settings)
@@ -64,6 +69,10 @@ class Box:
 
     def behave(self, **behaviour: Any) -> None:
         self.behaviour_file.write_text(json.dumps({"observer": str(self.observer), **behaviour}))
+
+    def checks(self, **by_uuid: Any) -> None:
+        """Set what checks of these GPUs find from now on (tests/support/training/fake_qualifier.py)."""
+        self.checks_file.write_text(json.dumps(by_uuid))
 
     def user(self, name: str) -> Principal:
         user_id = principal.create_user(self.store, self.admin, name, Role.MEMBER)

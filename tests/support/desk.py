@@ -1,6 +1,7 @@
 """Shortcuts to the use cases for tests, without a worker and without processes. The database is emptied before each
 test."""
 
+import dataclasses
 import datetime
 import itertools
 import json
@@ -11,8 +12,8 @@ from typing import Any
 from sqlalchemy import text
 
 from services.attempts import finish
-from services.attempts.evidence import HostFacts, known_case
-from services.attempts.finish import AttemptResults, Conclusion, TrainerEnd
+from services.attempts.evidence import HostEvidence, known_case
+from services.attempts.finish import AttemptResults, Finished, TrainerEnd
 from services.datasets import shapes
 from services.devices import reports
 from services.devices.reports import Reported
@@ -21,7 +22,8 @@ from services.jobs import submit as submission
 from services.scheduling import claim as scheduling
 from services.scheduling.claim import Claim
 from services.settings import Settings
-from services.store import attempts, jobs, leases
+from services.store import attempts, jobs
+from services.store.devices import leases
 from services.store.engine import Store
 from services.store.models import Attempt, Base, Device, Event, Job, Lease, Measurement
 from services.users import principal
@@ -95,15 +97,15 @@ class Desk:
         assert claim.job_id == job_id
         return claim
 
-    def conclude(self, claim: Claim, left: AttemptResults) -> Conclusion | None:
-        return finish.conclude(self.store, claim.job_id, claim.attempt, claim.token, left)
+    def finish(self, claim: Claim, left: AttemptResults) -> Finished | None:
+        return finish.record_end(self.store, claim.job_id, claim.attempt, claim.token, left)
 
-    def end(self, claim: Claim, reason: Reason, **outcome: Any) -> Conclusion | None:
+    def end(self, claim: Claim, reason: Reason, **outcome: Any) -> Finished | None:
         """End the attempt with this outcome and the exit code that belongs to it."""
         written = Outcome(reason=reason, message=f"it was {reason}", **outcome)
-        return self.conclude(claim, self.left(claim, EXIT_CODES[reason], written))
+        return self.finish(claim, self.left(claim, EXIT_CODES[reason], written))
 
-    def ran_out(self, claim: Claim, in_use: int, requested: int = MB, **outcome: Any) -> Conclusion | None:
+    def ran_out(self, claim: Claim, in_use: int, requested: int = MB, **outcome: Any) -> Finished | None:
         allocator = AllocatorStats(limit=in_use, in_use=in_use, peak=in_use, requested=requested)
         return self.end(claim, Reason.DEVICE_MEMORY, allocator=allocator, **outcome)
 
@@ -113,16 +115,16 @@ class Desk:
         exit_status: int | None,
         outcome: Outcome | None = None,
         log: str = "",
-        facts: HostFacts | None = None,
+        host: HostEvidence | None = None,
     ) -> AttemptResults:
-        """Write these results to the attempt's folder, and read them as a supervisor that observed `facts` does."""
-        seen = facts or HostFacts()
+        """Write these results to the attempt's folder, and read them as a supervisor that observed `host` does."""
+        seen = host or HostEvidence()
         folder = self.folder(claim)
         if outcome is not None:
             (folder / "outcome.json").write_text(outcome.to_json())
         (folder / "train.log").write_text(log)
         case = known_case(self.store, claim.job_id, claim.attempt, seen)
-        return finish.read_results(folder, TrainerEnd(exit_status, facts=seen), case)
+        return finish.read_results(folder, TrainerEnd(exit_status, host=seen), case)
 
     def folder(self, claim: Claim) -> Path:
         folder = self.settings.jobs_dir / str(claim.job_id) / f"attempt-{claim.attempt}"
@@ -181,10 +183,20 @@ def slot(number: int, megabytes: int, free_mb: int | None = None, problem: str |
     )
 
 
-def gpu(number: int, total: int, free: int, others: int = 0, problem: str | None = None) -> Reported:
-    """`others`: bytes that a process of another program uses."""
+def gpu(
+    number: int,
+    total: int,
+    free: int,
+    others: int = 0,
+    problem: str | None = None,
+    capability: str | None = None,
+    fingerprint: str | None = None,
+) -> Reported:
+    """`others`: bytes that a process of another program uses. Without a capability it is of an earlier version, without
+    a fingerprint it needs no qualification."""
     processes = ({"pid": 4711, "name": "python", "used_bytes": others},) if others else ()
-    return Reported(f"gpu-{number}", "gpu", number, f"GPU {number}", total, free, True, 0, 40, processes, problem)
+    reported = Reported(f"gpu-{number}", "gpu", number, f"GPU {number}", total, free, True, 0, 40, processes, problem)
+    return dataclasses.replace(reported, capability=capability, fingerprint=fingerprint)
 
 
 def sample_home(folder: Path) -> Path:
@@ -210,10 +222,11 @@ class Events:
         with self.path.open("ab") as file:
             file.write(text)
 
-    def step(self, step: int, loss: float = 1.0, peak: int = 100 * MB) -> None:
+    def step(self, step: int, loss: float = 1.0, peak: int = 100 * MB, **more: Any) -> None:
         losses = {"Loss/total_loss": loss}
         device = {"limit": GB, "current": peak, "peak": peak}
-        self.write("step", step=step, losses=losses, learning_rate=0.01, images_per_s=4.0, step_s=0.5, device=device)
+        speed = {"learning_rate": 0.01, "images_per_s": 4.0, "step_s": 0.5}
+        self.write("step", step=step, losses=losses, device=device, **speed, **more)
 
 
 def ago(seconds: float) -> datetime.datetime:

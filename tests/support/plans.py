@@ -4,7 +4,8 @@ import dataclasses
 from typing import Any
 
 from services.domain.memory.law import MemoryLaw
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
+from services.domain.precision import Precision
 
 GB = 2**30
 LAW = MemoryLaw()  # without measurements

@@ -19,7 +19,7 @@ from worker.trainer import compat
 compat.install()
 
 from services.domain.contract import Resume  # noqa: E402
-from tests.support import tiny_detector  # noqa: E402
+from tests.support.training import tiny_detector  # noqa: E402
 from worker.trainer.checkpoints import Checkpoints  # noqa: E402
 from worker.trainer.report import Reporter  # noqa: E402
 from worker.trainer.step import TrainStep  # noqa: E402

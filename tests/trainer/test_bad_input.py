@@ -12,7 +12,7 @@ from services.datasets import examples
 from services.datasets.dataset import Dataset
 from services.domain import tfrecord
 from services.domain.contract import CONFIG_FILE, EXIT_CODES, SPEC_FILE, Reason
-from tests.support.trainings import Ended, prepare, start, train
+from tests.support.training.trainings import Ended, prepare, start, train
 
 pytestmark = pytest.mark.tensorflow
 

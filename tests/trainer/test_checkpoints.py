@@ -11,7 +11,9 @@ import pytest
 
 from services.domain import catalogue, pipeline_config
 from services.domain.contract import Reason, Resume
-from tests.support.trainings import ROOT
+from services.domain.plan.learning_rate import rescaled_to_batch
+from services.domain.precision import Precision
+from tests.support.training.trainings import ROOT
 from worker.trainer.failures import AttemptEnd
 from worker.trainer.report import Reporter
 
@@ -23,21 +25,31 @@ ROUNDS = 8
 @pytest.fixture
 def make(tensorflow_ready: None, tmp_path: Path) -> Any:
     """make(...) → (step, iterator, checkpoints) of one job directory, as for a new attempt."""
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
     from worker.trainer.checkpoints import Checkpoints
+    from worker.trainer.model import compute_in
     from worker.trainer.step import TrainStep
 
     reporter = Reporter(tmp_path)
 
-    def make_one(extra: int = 0, adam: bool = False, batch: int = 4, cosine: bool = False) -> tuple[Any, Any, Any]:
+    def make_one(
+        extra: int = 0,
+        adam: bool = False,
+        batch: int = 4,
+        cosine: bool = False,
+        precision: Precision = Precision.FLOAT32,
+    ) -> tuple[Any, Any, Any]:
         config = tiny_detector.config()
         if cosine:
             config = pipeline_config.build_config(catalogue.get("efficientdet_d0"), 1, (256, 256), 4, 100)
             config.train_config.unpad_groundtruth_tensors = True
-        config = pipeline_config.apply(pipeline_config.plan_of(config).with_batch(batch, batch), config)
+        config = pipeline_config.apply(rescaled_to_batch(pipeline_config.plan_of(config), batch, batch), config)
         if adam:
             config.train_config.optimizer.adam_optimizer.learning_rate.constant_learning_rate.learning_rate = 0.1
-        step = TrainStep(config, tiny_detector.TinyDetector(extra), accumulation=1)
+        model = tiny_detector.TinyDetector(extra)
+        if precision is not Precision.FLOAT32:
+            compute_in(model, precision)
+        step = TrainStep(config, model, accumulation=1, precision=precision)
         iterator = tiny_detector.batches([1.0, -2.0], 2)
         step.trace(iterator)
         return step, iterator, Checkpoints(tmp_path / "checkpoints", step, keep=2, reporter=reporter)
@@ -95,6 +107,62 @@ def test_the_newest_checkpoint_is_the_one_with_most_images_not_the_highest_step(
         assert checkpoints.resume(Resume.AUTO) == resumed
         run(step, iterator, 6 if resumed is None else 1)
         checkpoints.save()
+
+
+def scaling(step: Any) -> tuple[float, int, int]:
+    scale = step.loss_scale
+    return float(scale.scale), int(scale.applied), int(scale.skipped)
+
+
+def test_a_resumed_float16_training_keeps_its_loss_scale(make: Any) -> None:
+    straight, iterator, _ = make(precision=Precision.FLOAT16)
+    straight.loss_scale.scale.assign(2.0**24)
+    run(straight, iterator, 20)
+    first, iterator, checkpoints = make(precision=Precision.FLOAT16)
+    first.loss_scale.scale.assign(2.0**24)
+    run(first, iterator, 16)
+    assert int(first.loss_scale.skipped) > 1
+    assert int(first.loss_scale.applied) > 1
+    checkpoints.save()
+
+    second, iterator, checkpoints = make(precision=Precision.FLOAT16)
+    assert checkpoints.resume(Resume.AUTO) == 16
+    assert scaling(second) == scaling(first)
+    run(second, iterator, 4)
+
+    assert scaling(second) == scaling(straight)
+    assert float(second.model.a) == float(straight.model.a)
+    assert float(second.model.b) == float(straight.model.b)
+
+
+def test_attempts_in_different_precisions_resume_from_each_other_and_the_loss_scale_stays(make: Any) -> None:
+    first, iterator, checkpoints = make(precision=Precision.FLOAT16)
+    run(first, iterator, 2)
+    checkpoints.save()
+    before = scaling(first)
+    for number, precision in enumerate((Precision.FLOAT32, Precision.BFLOAT16, Precision.FLOAT16), start=2):
+        step, iterator, checkpoints = make(precision=precision)
+        assert checkpoints.resume(Resume.AUTO) == number
+        assert scaling(step) == before
+        run(step, iterator, 1)
+        checkpoints.save()
+    assert scaling(step) == (before[0], before[1] + 1, before[2])
+
+
+def test_a_checkpoint_without_a_loss_scale_is_resumed_in_float16(make: Any, tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    from worker.trainer.loss_scale import INITIAL
+
+    step, iterator, _ = make()
+    run(step, iterator, 3)
+    batch = tf.Variable(4, dtype=tf.int64)
+    older = tf.train.Checkpoint(step=step.global_step, model=step.model, optimizer=step.optimizer, batch=batch)
+    tf.train.CheckpointManager(older, str(tmp_path / "checkpoints"), 2, checkpoint_name="ckpt").save(3)
+    second, _, checkpoints = make(precision=Precision.FLOAT16)
+    assert checkpoints.resume(Resume.AUTO) == 3
+    assert float(second.model.a) == float(step.model.a)
+    assert scaling(second) == (INITIAL, 0, 0)
 
 
 def test_a_checkpoint_without_a_batch_size_is_resumed_at_its_step(make: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.contract import AllocatorStats, Device, DeviceKind, Reason
+from services.domain.contract import AllocatorStats, Device, DeviceKind, HostCores, Reason
 from worker.trainer import device
 from worker.trainer.failures import AttemptEnd
 
@@ -18,6 +18,11 @@ class Recorder:
         self.gpus = [f"gpu-{number}" for number in range(gpus)]
         self.calls: list[tuple[str, Any]] = []
         self.experimental = SimpleNamespace(set_memory_growth=self._growth)
+        self.threads: dict[str, int] = {}
+        self.threading = SimpleNamespace(
+            set_intra_op_parallelism_threads=lambda count: self.threads.update(intra=count),
+            set_inter_op_parallelism_threads=lambda count: self.threads.update(inter=count),
+        )
 
     def list_physical_devices(self, kind: str) -> list[str]:
         assert kind == "GPU"
@@ -33,7 +38,7 @@ class Recorder:
 def test_growth_is_set_on_every_gpu_before_one_is_chosen() -> None:
     config = Recorder(gpus=3)
 
-    name = device.configure(Device(kind=DeviceKind.GPU, gpu=1), config)
+    name = device.configure(Device(kind=DeviceKind.GPU, gpu=1), config, HostCores(16, 4))
 
     assert name == "GPU:0"
     assert config.calls == [
@@ -46,11 +51,35 @@ def test_growth_is_set_on_every_gpu_before_one_is_chosen() -> None:
 
 def test_a_missing_gpu_ends_with_that_reason() -> None:
     with pytest.raises(AttemptEnd) as raised:
-        device.configure(Device(kind=DeviceKind.GPU, gpu=2), Recorder(gpus=2))
+        device.configure(Device(kind=DeviceKind.GPU, gpu=2), Recorder(gpus=2), HostCores())
 
     assert raised.value.reason is Reason.BAD_DEVICE
     assert "GPU 2" in raised.value.message
     assert "2 GPU(s)" in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("host", "cores", "threads"),
+    [
+        (HostCores(64, 8), 64, 8),
+        (HostCores(16, 1), 16, 16),
+        (HostCores(6, 4), 6, 1),  # never none
+        (HostCores(0, 1), 6, 6),  # a spec of an older worker
+        (HostCores(64, 1), 4, 4),  # the process is bound to fewer
+    ],
+)
+def test_a_trainer_takes_its_share_of_the_cores(
+    host: HostCores, cores: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)))
+    gpu, slot = Recorder(gpus=1), Recorder(gpus=0)
+
+    device.configure(Device(kind=DeviceKind.GPU), gpu, host)
+    device.configure(Device(memory_limit_mb=1500), slot, host)
+
+    assert device.threads(host) == threads
+    assert gpu.threads == {"intra": max(2, threads), "inter": max(2, threads)}
+    assert slot.threads == {}  # it computes on every core that is idle
 
 
 def test_a_cpu_slot_gets_the_allocator_of_gpus_with_its_limit() -> None:
@@ -74,15 +103,44 @@ def test_the_remedy_for_fragmentation_is_chosen_by_the_spec(chosen: bool) -> Non
     assert settings.get("TF_GPU_ALLOCATOR") == ("cuda_malloc_async" if chosen else None)
 
 
-def test_evaluation_and_training_have_separate_peaks() -> None:
-    figures = {"current": 5, "peak": 100}
-    config = SimpleNamespace(
+def test_tensorflows_reserve_and_scratch_memory_are_pinned_on_a_gpu() -> None:
+    settings = device.environment(Device(kind=DeviceKind.GPU, reserve_mb=1536, workspace_mb=512))
+
+    assert settings["TF_DEVICE_MIN_SYS_MEMORY_IN_MB"] == "1536"
+    assert settings["TF_CUDNN_WORKSPACE_LIMIT_IN_MB"] == "512"
+    assert "TF_DEVICE_MIN_SYS_MEMORY_IN_MB" not in device.environment(Device(kind=DeviceKind.GPU))
+
+
+def test_the_limit_of_a_gpu_is_what_tensorflow_states() -> None:
+    listed = [SimpleNamespace(device_type="CPU", memory_limit=1), SimpleNamespace(device_type="GPU", memory_limit=42)]
+
+    assert device.allocator_limit(Device(kind=DeviceKind.GPU), lambda: listed) == 42
+    assert device.allocator_limit(Device(memory_limit_mb=3), lambda: listed) == 3 * 2**20
+    assert device.allocator_limit(Device(), lambda: listed) is None
+
+
+def counted(figures: dict[str, int]) -> SimpleNamespace:
+    """`tf.config` with these memory counters."""
+    return SimpleNamespace(
         experimental=SimpleNamespace(
             get_memory_info=lambda name: dict(figures),
             reset_memory_stats=lambda name: figures.update(peak=figures["current"]),
         )
     )
-    memory = device.Memory(Device(memory_limit_mb=1), "CPU:0", config)
+
+
+@pytest.mark.parametrize(("kind", "peak"), [(DeviceKind.GPU, 5), (DeviceKind.CPU, 100)])
+def test_a_gpus_first_step_does_not_count(kind: DeviceKind, peak: int) -> None:
+    memory = device.Memory(Device(kind=kind), "x", counted({"current": 5, "peak": 100}), 2**20)
+
+    memory.forget_warm_up()
+
+    assert memory.counters().peak == peak
+
+
+def test_evaluation_and_training_have_separate_peaks() -> None:
+    figures = {"current": 5, "peak": 100}
+    memory = device.Memory(Device(memory_limit_mb=1), "CPU:0", counted(figures), 2**20)
 
     with memory.evaluating():
         figures["peak"] = 400

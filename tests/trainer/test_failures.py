@@ -42,6 +42,7 @@ ALGORITHM = (
 XLA = f"{GRAPH}Out of memory while trying to allocate 8589934592 bytes.\n\t [[{{{{node StatefulPartitionedCall}}}}]]"
 REQUEST = "INTERNAL: Failed to allocate request for 2.00GiB (2147483648B) on device ordinal 0"
 SET_DEVICE = "INTERNAL: cudaSetDevice() on GPU:0 failed. Status: out of memory"
+ILLEGAL = "INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
 COUNTERS = AllocatorStats(limit=1, in_use=2, peak=3)
 
 
@@ -74,6 +75,8 @@ class InvalidArgumentError(Exception):
     [
         (ResourceExhaustedError(MESSAGE), Reason.DEVICE_MEMORY, "shape[4,64,128,128]"),
         (ResourceExhaustedError("ckpt-5.data; No space left on device"), Reason.DISK_FULL, "disk"),
+        (InternalError(f"{GRAPH}{ILLEGAL}"), Reason.BAD_DEVICE, "the device failed: INTERNAL: CUDA_ERROR_ILLEGAL"),
+        (InternalError("cudaSetDevice() on GPU:0 failed. Status: invalid device"), Reason.BAD_DEVICE, "the device"),
         (OSError(errno.ENOSPC, "No space left on device"), Reason.DISK_FULL, "disk"),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), Reason.DISK_FULL, "disk"),
         (ResourceExhaustedError("ckpt-5.data; Disk quota exceeded"), Reason.DISK_FULL, "disk"),

@@ -7,7 +7,7 @@ import pytest
 
 from services.datasets.dataset import Dataset
 from services.domain.contract import EXIT_CODES, Reason
-from tests.support.trainings import prepare, train
+from tests.support.training.trainings import prepare, train
 
 pytestmark = pytest.mark.tensorflow
 

@@ -18,7 +18,7 @@ from services.datasets.scenes import CLASSES, draw_scene
 from services.domain import catalogue, pipeline_config
 from services.domain.checkpoints import fit, index
 from services.domain.contract import CHECKPOINTS_DIR, CONFIG_FILE, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Device, Reason
-from tests.support.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
+from tests.support.training.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
 from worker.attempt_dir import with_dataset
 from worker.trainer.report import Reporter
 
@@ -136,9 +136,9 @@ def annotated(
     """Evaluate the exported weights with the trainer's evaluation, with masks filled; no further training."""
     import tensorflow as tf
 
-    from tests.support.independent_map import Exported, annotate, mean_precisions, shift_masks
+    from tests.support.training.independent_map import Exported, annotate, mean_precisions, shift_masks
     from worker.trainer import device, model
-    from worker.trainer.evaluate import Evaluation
+    from worker.trainer.evaluation.evaluate import Evaluation
 
     folder = tmp_path_factory.mktemp("annotated")
     exported = Exported(story.job_dir / EXPORT_DIR)
@@ -204,6 +204,7 @@ def test_steps_report_losses_speed_and_memory(story: Story) -> None:
     parts = sum(value for name, value in event["losses"].items() if name != "Loss/total_loss")
     assert event["losses"]["Loss/total_loss"] == pytest.approx(parts, rel=1e-3)
     assert event["images_per_s"] > 0
+    assert 0 <= event["input_wait"] < 1
     limit = 6000 * 2**20
     assert event["device"]["limit"] == limit
     assert 0 < event["device"]["current"] < event["device"]["peak"] < limit

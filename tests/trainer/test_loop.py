@@ -9,7 +9,7 @@ import pytest
 from services.domain.contract import AllocatorStats, AttemptSpec, Phase, Reason
 from services.domain.diagnosis.log.known_messages import Mark
 from services.domain.diagnosis.log.line_marks import marks_of, shape_of
-from tests.support.trainings import read_events
+from tests.support.training.trainings import read_events
 from worker.trainer.failures import AttemptEnd, Stopped
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter
@@ -28,6 +28,8 @@ class Controlled:
 
     accumulation = 2
     batch = 4
+    scales_loss = False
+    is_gpu = False
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -61,15 +63,20 @@ class Controlled:
     def learning_rate(self) -> float:
         return 0.1
 
+    def input_wait_s(self) -> float:
+        return 1e6 * (self.progress.step // 3)  # the third and the sixth step wait for ever
+
     def weights_are_finite(self) -> bool:
         return self.progress.step < self.ruined_from
+
+    def forget_warm_up(self) -> None: ...
 
     def counters(self) -> AllocatorStats:
         return AllocatorStats(limit=3, in_use=1, peak=2)
 
 
 def train(folder: Path, controlled: Controlled, **spec: Any) -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
     from worker.trainer.loop import Attempt
 
     config = tiny_detector.config()
@@ -165,6 +172,13 @@ def test_an_evaluation_that_runs_out_of_memory_ends_the_attempt(tmp_path: Path) 
     with pytest.raises(MemoryError):
         train(tmp_path, controlled, evaluate_every_steps=3)
     assert phases(tmp_path)[-1] == "evaluating"
+
+
+def test_each_report_has_the_share_of_its_own_steps_that_waited_for_images(tmp_path: Path) -> None:
+    train(tmp_path, Controlled(), report_every_s=0)
+
+    shares = [event["input_wait"] for event in read_events(tmp_path) if event["kind"] == "step"]
+    assert shares == [0, 0, 1, 0, 0, 1]
 
 
 def test_the_log_has_a_line_for_each_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

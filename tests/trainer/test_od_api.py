@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.support.trainings import ROOT
+from tests.support.training.trainings import ROOT
 
 pytestmark = pytest.mark.tensorflow
 

@@ -1,5 +1,6 @@
-"""Real trainings with less common settings: moving averages, warm start, frozen variables, bfloat16."""
+"""Real trainings with less common settings: moving averages, warm start, frozen variables, bfloat16, float16."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,21 @@ from services.datasets.dataset import Dataset
 from services.domain import pipeline_config
 from services.domain.contract import CHECKPOINTS_DIR, EXPORT_DIR, Reason
 from services.domain.pipeline_config.rewrite import set_precision
-from tests.support.trainings import Ended, prepare, train
+from services.domain.precision import Precision
+from tests.support.training.trainings import Ended, plain_python, prepare, train
 
 pytestmark = pytest.mark.tensorflow
 
 MODEL = "efficientdet_d0"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+TYPES = """
+import json, sys
+import tensorflow as tf
+graph = tf.saved_model.load(sys.argv[1]).signatures["serving_default"].graph.as_graph_def()
+nodes = [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
+types = {tf.as_dtype(value.type).name for node in nodes for value in node.attr.values() if value.type}
+print(json.dumps(sorted(types)))
+"""
 AVERAGE = "/.OPTIMIZER_SLOT/optimizer/average"
 
 
@@ -54,8 +64,19 @@ def fine_tuned(averaged: Ended, dataset: Dataset, tmp_path_factory: pytest.TempP
     return train(prepare(home / "attempt", MODEL, dataset, **settings))
 
 
-def checkpoint_of(ended: Ended) -> Path:
-    return ended.attempt_dir.parent / "job" / CHECKPOINTS_DIR / MODEL / "ckpt-2"
+@pytest.fixture(scope="module")
+def continued(fine_tuned: Ended, dataset: Dataset) -> Ended:
+    """`fine_tuned` for one more step, in float16, then evaluated and exported."""
+
+    def change(config: Any) -> None:
+        config.train_config.freeze_variables.extend(["^stem", "^stack", "^top"])
+
+    folder = fine_tuned.attempt_dir.parent / "attempt-2"
+    return train(prepare(folder, MODEL, dataset, steps=3, change=change, precision=Precision.FLOAT16))
+
+
+def checkpoint_of(ended: Ended, step: int = 2) -> Path:
+    return ended.attempt_dir.parent / "job" / CHECKPOINTS_DIR / MODEL / f"ckpt-{step}"
 
 
 def test_the_export_has_the_averaged_weights(averaged: Ended) -> None:
@@ -97,3 +118,27 @@ def test_bfloat16_needs_less_memory_and_keeps_float32_weights(averaged: Ended, f
 
     assert activations(fine_tuned) < 0.75 * activations(averaged)
     assert {value.dtype for value in read(checkpoint_of(fine_tuned)).values()} == {np.dtype(np.float32)}
+
+
+@pytest.mark.slow
+def test_an_attempt_in_float16_resumes_one_in_bfloat16_and_reports_its_loss_scale(continued: Ended) -> None:
+    from worker.trainer.loss_scale import INITIAL
+
+    assert continued.outcome.reason is Reason.COMPLETED, continued.outcome.message
+    training = next(event for event in continued.of_kind("phase") if event["phase"] == "training")
+    assert (training["step"], training["resumed"]) == (2, True)
+    (step,) = continued.of_kind("step")
+    assert step["loss_scale"] == INITIAL / 2 ** step["skipped_updates"]
+    assert read(checkpoint_of(continued, 3), "loss_scale/")["loss_scale/scale"] == step["loss_scale"]
+    assert any("float16" in event["message"] for event in continued.of_kind("warning"))
+    assert math.isfinite(continued.outcome.metrics["Loss/total_loss"])
+
+
+@pytest.mark.slow
+def test_a_model_that_was_trained_in_float16_is_exported_in_float32(continued: Ended) -> None:
+    exported = continued.attempt_dir.parent / "job" / EXPORT_DIR
+    types = plain_python(TYPES, str(exported / "saved_model"))
+
+    assert "float16" not in types
+    assert "float32" in types
+    assert np.dtype(np.float16) not in {value.dtype for value in read(exported / "checkpoint" / "ckpt-0").values()}

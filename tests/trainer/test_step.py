@@ -1,5 +1,6 @@
 """The arithmetic of the training step, on a model small enough to compute by hand, and once on a real one."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from services.domain.contract import Reason
 from services.domain.pipeline_config import build_config
+from services.domain.precision import Precision
 from worker.trainer.failures import AttemptEnd
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
@@ -15,7 +17,7 @@ VALUES = [1.0, -2.0, 3.0, 0.5]
 
 
 def make_step(config: Any, micro_batch: int = 4) -> tuple[Any, Any]:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
     from worker.trainer.step import TrainStep
 
     step = TrainStep(config, tiny_detector.TinyDetector(), accumulation=4 // micro_batch)
@@ -44,7 +46,7 @@ def expected_weights(steps: int, rate: float = 0.1, clip: float | None = None) -
 
 @pytest.mark.parametrize("micro_batch", [4, 2, 1])
 def test_any_micro_batch_gives_the_update_of_the_whole_batch(micro_batch: int) -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     step, iterator = make_step(tiny_detector.config(), micro_batch)
     for _ in range(3):
@@ -56,8 +58,37 @@ def test_any_micro_batch_gives_the_update_of_the_whole_batch(micro_batch: int) -
 
 
 @pytest.mark.parametrize("micro_batch", [4, 2])
+def test_the_wait_for_images_is_measured(micro_batch: int) -> None:
+    import tensorflow as tf
+
+    from tests.support.training import tiny_detector
+
+    def slowly(image: Any) -> Any:
+        time.sleep(0.02)
+        return image
+
+    step, iterator = make_step(tiny_detector.config(), micro_batch)
+    spec = iterator.element_spec
+    batch = next(iterator)
+
+    def delayed(number: Any) -> Any:
+        with tf.control_dependencies([tf.numpy_function(slowly, [number], tf.int64)]):
+            return tf.nest.map_structure(tf.identity, batch)
+
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False  # each element is made when it is asked for
+    slow = iter(tf.data.Dataset.range(100).map(delayed).with_options(options))
+    assert slow.element_spec == spec
+    before = step.input_wait_s()
+    step(slow)
+
+    assert step.input_wait_s() - before >= 0.9 * 0.02 * (4 // micro_batch)
+    assert step.traces == 1
+
+
+@pytest.mark.parametrize("micro_batch", [4, 2])
 def test_the_step_is_traced_once(micro_batch: int) -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     step, iterator = make_step(tiny_detector.config(), micro_batch)
     for _ in range(3):
@@ -68,7 +99,7 @@ def test_the_step_is_traced_once(micro_batch: int) -> None:
 
 @pytest.mark.parametrize("micro_batch", [4, 2])
 def test_gradients_are_clipped_after_they_are_summed_up(micro_batch: int) -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     config = tiny_detector.config()
     config.train_config.gradient_clipping_by_norm = 0.25
@@ -80,7 +111,7 @@ def test_gradients_are_clipped_after_they_are_summed_up(micro_batch: int) -> Non
 
 
 def test_a_frozen_variable_stays_as_it_is() -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     config = tiny_detector.config()
     config.train_config.freeze_variables.append("backbone")
@@ -92,7 +123,7 @@ def test_a_frozen_variable_stays_as_it_is() -> None:
 
 
 def test_freezing_everything_is_refused() -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     config = tiny_detector.config()
     config.train_config.freeze_variables.append(".*")
@@ -104,7 +135,7 @@ def test_freezing_everything_is_refused() -> None:
 
 
 def test_regularization_losses_are_left_out_if_the_config_says_so() -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     config = tiny_detector.config()
     config.train_config.add_regularization_loss = False
@@ -115,7 +146,7 @@ def test_regularization_losses_are_left_out_if_the_config_says_so() -> None:
 
 
 def test_the_decay_of_rms_prop_does_not_decay_the_learning_rate() -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     config = tiny_detector.config()
     rms_prop = config.train_config.optimizer.rms_prop_optimizer
@@ -132,7 +163,7 @@ def test_the_decay_of_rms_prop_does_not_decay_the_learning_rate() -> None:
 
 
 def test_moving_averages_follow_the_weights_and_swap_back_bit_for_bit() -> None:
-    from tests.support import tiny_detector
+    from tests.support.training import tiny_detector
 
     config = tiny_detector.config()
     config.train_config.optimizer.use_moving_average = True
@@ -159,8 +190,8 @@ def test_a_step_of_a_real_faster_rcnn_is_the_same_in_two_micro_batches(dataset: 
     assert compare_updates("faster_rcnn_resnet50_fpn", dataset, batch_norm="frozen").relative_difference < 1e-3
 
 
-def test_the_second_stage_crops_bfloat16_features() -> None:
-    """TensorFlow's crop operation does not support bfloat16."""
+def test_the_second_stage_crops_features_of_every_precision() -> None:
+    """TensorFlow's crop operation does not support bfloat16, and its crops are always float32."""
     import tensorflow as tf
 
     from services.domain import catalogue
@@ -169,12 +200,14 @@ def test_the_second_stage_crops_bfloat16_features() -> None:
     config = build_config(catalogue.get("faster_rcnn_resnet50_fpn"), 1, (256, 256), 1, 1)
     box = tf.constant([[[0.0, 0.0, 1.0, 1.0]]])
     crops = {}
-    for precision in (tf.float32, tf.bfloat16):
-        config.train_config.use_bfloat16 = precision is tf.bfloat16
-        features = tf.cast(tf.reshape(tf.range(64.0), [1, 8, 8, 1]), precision)
+    for precision in Precision:
+        kind = tf.dtypes.as_dtype(str(precision))
+        features = tf.cast(tf.reshape(tf.range(64.0), [1, 8, 8, 1]), kind)
         with tf.GradientTape() as tape:
             tape.watch(features)
-            crop = model.build(config, is_training=True)._crop_and_resize_fn([features], box, None, [4, 4])
-        assert crop.dtype is tape.gradient(crop, features).dtype is precision
+            built = model.build(config, is_training=True, precision=precision)
+            crop = built._crop_and_resize_fn([features], box, None, [4, 4])
+        assert crop.dtype is tape.gradient(crop, features).dtype is kind
         crops[precision] = tf.cast(crop, tf.float32).numpy()
-    assert np.allclose(crops[tf.float32], crops[tf.bfloat16], rtol=0.01)
+    for precision in (Precision.BFLOAT16, Precision.FLOAT16):
+        assert np.allclose(crops[Precision.FLOAT32], crops[precision], rtol=0.01)

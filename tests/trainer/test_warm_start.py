@@ -23,7 +23,7 @@ def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model
 ) -> None:
     import tensorflow as tf
 
-    from tests.support.tiny_detector import TinyDetector
+    from tests.support.training.tiny_detector import TinyDetector
     from worker.trainer import input as inputs_of
     from worker.trainer import model as models
     from worker.trainer.step import TrainStep

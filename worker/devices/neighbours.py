@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
+from worker.devices.driver import Driver
+from worker.devices.nvml import Gpu, GpuReader, NvmlUnavailable
 from worker.devices.processes import name_of, with_descendants
 from worker.devices.readings import MemoryHolder
 
@@ -26,7 +27,7 @@ class Neighbours:
 
 
 class NeighbourWatch:
-    """Polls one card in a separate thread, because a call into a failing driver may hang.
+    """Polls one card in a separate thread: the supervisor must not wait for a driver that is slow or hangs.
 
     The card is identified by its uuid, or by NVML's number without one. `trainer` and its descendants are left out.
     """
@@ -36,11 +37,11 @@ class NeighbourWatch:
         index: int,
         uuid: str | None,
         trainer: int,
-        nvml: Nvml | None = None,
+        nvml: GpuReader | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._index, self._uuid, self._trainer = index, uuid, trainer
-        self._nvml = nvml or Nvml()
+        self._nvml = nvml or Driver()
         self._clock = clock
         self._polls: deque[tuple[float, Neighbours]] = deque()
         self._ended = threading.Event()
@@ -63,7 +64,8 @@ class NeighbourWatch:
             _, cards = self._nvml.read()
         except NvmlUnavailable:
             return
-        card = next((card for card in cards if self._is_the_card(card)), None)
+        parts = [part for card in cards for part in card.instances]
+        card = next((card for card in [*cards, *parts] if self._is_the_card(card)), None)
         if card is None or card.problem:
             return
         now = self._clock()

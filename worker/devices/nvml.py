@@ -1,8 +1,8 @@
-"""The driver's figures with types. The only module that imports pynvml.
+"""The driver's figures with types. Only this module and `nvml_health` import pynvml.
 
 NVML answers for each GPU separately: a problem of one GPU is reported with that GPU, a problem of the driver as
-`NvmlUnavailable`. A call into a failing driver can hang, and nothing in the process can end it. Callers that must not
-hang read in a separate thread or process.
+`NvmlUnavailable`. A call into a failing driver can hang, and nothing in the process can end it: only the child of
+`nvml_child` reads here, and `driver` gives it a deadline.
 """
 
 import contextlib
@@ -11,11 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import pynvml  # type: ignore[import-untyped]
 
-__all__ = ["Gpu", "Nvml", "NvmlUnavailable"]
+from worker.devices import nvml_health
+
+__all__ = ["Gpu", "GpuReader", "Nvml", "NvmlSilent", "NvmlUnavailable"]
 
 # Opening takes tens of milliseconds on a real driver and may start nvidia-modprobe, so not at every read.
 _RETRY_S = 15.0
@@ -28,8 +30,18 @@ _DISCONNECTED = (
 _LOST = (pynvml.NVMLError_GpuIsLost, pynvml.NVMLError_ResetRequired)
 
 
+# CUDA would train on one instance, which has only a part of the memory that NVML reports for the GPU.
+_NO_INSTANCE = (
+    "MIG is on, and the GPU has no instance: make some with nvidia-smi mig -cgi, or turn MIG off with nvidia-smi -mig 0"
+)
+
+
 class NvmlUnavailable(Exception):
     """There is no library or no driver, or the driver does not answer; the message says which."""
+
+
+class NvmlSilent(NvmlUnavailable):
+    """There is a driver, and it does not answer."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,15 @@ class Gpu:
     temperature: int | None = None
     capability: tuple[int, int] | None = None
     processes: tuple[tuple[int, int | None], ...] = ()  # pid, bytes
+    displays: frozenset[int] = frozenset()  # pids of processes that draw and do not compute
+    health: dict[str, Any] | None = None  # see `nvml_health`
+    instances: "tuple[Gpu, ...]" = ()  # its MIG instances, with their indices among them
     problem: str | None = None
+
+
+class GpuReader(Protocol):
+    def read(self) -> tuple[str | None, list[Gpu]]:
+        """The driver's version and every GPU, including those with a problem. Raises NvmlUnavailable."""
 
 
 class Nvml:
@@ -60,25 +80,25 @@ class Nvml:
         self._needs_reopen = False  # a GPU has a problem: only a new connection shows whether it is solved
         self._problem = ""
 
-    def read(self) -> tuple[str | None, list[Gpu]]:
-        """The driver's version and every GPU, including those with a problem."""
+    def read(self, index: int | None = None) -> tuple[str | None, list[Gpu]]:
+        """The driver's version and every GPU, including those with a problem; or only the GPU with this NVML number."""
         with self._lock:
             try:
-                return self._read()
+                return self._read(index)
             except pynvml.NVMLError as error:
                 self._problem = _sentence(error)
                 raise NvmlUnavailable(self._problem) from None
 
-    def _read(self) -> tuple[str | None, list[Gpu]]:
+    def _read(self, index: int | None) -> tuple[str | None, list[Gpu]]:
         if self._process != os.getpid():
             self._open()
         elif self._needs_reopen and self._may_retry():
             self._reopen()
         try:
-            found = _driver(), _gpus()
+            found = _driver(), _gpus(index)
         except pynvml.NVMLError:
             self._reopen()
-            found = _driver(), _gpus()
+            found = _driver(), _gpus(index)
         self._needs_reopen = any(gpu.problem for gpu in found[1])
         return found
 
@@ -105,8 +125,8 @@ def _driver() -> str | None:
     return version
 
 
-def _gpus() -> list[Gpu]:
-    return [_gpu(index) for index in range(pynvml.nvmlDeviceGetCount())]
+def _gpus(index: int | None) -> list[Gpu]:
+    return [_gpu(each) for each in (range(pynvml.nvmlDeviceGetCount()) if index is None else [index])]
 
 
 def _gpu(index: int) -> Gpu:
@@ -122,20 +142,37 @@ def _gpu(index: int) -> Gpu:
 
 
 def _figures(seen: Gpu, handle: Any) -> Gpu:
-    memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     busy = _optional(pynvml.nvmlDeviceGetUtilizationRates, handle)
     mig = _optional(pynvml.nvmlDeviceGetMigMode, handle)
-    return replace(
-        seen,
-        total_bytes=int(memory.total),
-        free_bytes=int(memory.free),
+    found = replace(
+        _memory(seen, handle),
         utilisation=None if busy is None else int(busy.gpu),
         temperature=_temperature(handle),
         capability=_optional(pynvml.nvmlDeviceGetCudaComputeCapability, handle),
-        processes=_processes(handle),
-        # CUDA would train on one MIG instance, which has only a part of the memory that NVML reports for the GPU.
-        problem="MIG is on, and Downshift trains on whole GPUs: nvidia-smi -mig 0" if mig and mig[0] else None,
+        displays=_displays(handle),
+        health=nvml_health.read(handle, _optional),
     )
+    if not mig or not mig[0]:
+        return found
+    instances = _instances(found, handle)
+    return replace(found, instances=instances, problem=None if instances else _NO_INSTANCE)
+
+
+def _memory(seen: Gpu, handle: Any) -> Gpu:
+    memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
+    return replace(seen, total_bytes=int(memory.total), free_bytes=int(memory.free), processes=_processes(handle))
+
+
+def _instances(parent: Gpu, handle: Any) -> tuple[Gpu, ...]:
+    """A MIG instance has memory and processes of its own. The rest is the GPU's."""
+    found = []
+    for index in range(_optional(pynvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+        part = _optional(pynvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
+        if part is not None:
+            name = _optional(pynvml.nvmlDeviceGetName, part) or f"{parent.name or 'GPU'} MIG {index}"
+            seen = replace(parent, index=index, uuid=pynvml.nvmlDeviceGetUUID(part), name=name, utilisation=None)
+            found.append(_memory(seen, part))
+    return tuple(found)
 
 
 def _temperature(handle: Any) -> int | None:
@@ -157,6 +194,12 @@ def _processes(handle: Any) -> tuple[tuple[int, int | None], ...]:
             if found.get(process.pid) is None:
                 found[process.pid] = process.usedGpuMemory
     return tuple(found.items())
+
+
+def _displays(handle: Any) -> frozenset[int]:
+    drawing = _optional(pynvml.nvmlDeviceGetGraphicsRunningProcesses_v3, handle) or ()
+    computing = _optional(pynvml.nvmlDeviceGetComputeRunningProcesses_v3, handle) or ()
+    return frozenset(process.pid for process in drawing) - {process.pid for process in computing}
 
 
 def _optional(query: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,8 +1,10 @@
 """The state of a device at one moment, and what the trainer needs to train on it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from services.domain.contract import Device, DeviceKind
+from services.domain.memory.gpu_limit import WORKSPACE_BYTES, reserve_mb
 
 __all__ = ["MB", "DeviceReading", "MemoryHolder", "contract_device", "trainer_environment"]
 
@@ -20,13 +22,14 @@ class MemoryHolder:
     pid: int
     used_bytes: int | None = None  # None: the driver does not report it (MIG, vGPU)
     name: str | None = None
+    is_display: bool = False  # draws and does not compute: a desktop, which stays
 
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """The state of a device. A device with a `problem` has no free memory and must not be leased."""
+    """The state of a device. One with a `problem` must not be leased, and has no figures if it cannot be read."""
 
-    key: str  # "gpu-0", "cpu-0": unique on a host; stays with the card when NVML renumbers (see `gpus`)
+    key: str  # "gpu-0", "gpu-0-mig-1", "cpu-0": unique on a host; stays with the card when NVML renumbers (see `gpus`)
     kind: DeviceKind
     index: int  # GPU: NVML's present number; CPU: the slot's position in the setting
     name: str
@@ -38,6 +41,8 @@ class DeviceReading:
     bfloat16: bool = False  # fast; False on CPU slots, where oneDNN is off and bfloat16 is slow
     uuid: str | None = None
     driver: str | None = None
+    capability: tuple[int, int] | None = None  # compute capability of a GPU
+    health: dict[str, Any] | None = None  # of a GPU, see `nvml_health`
     problem: str | None = None
 
 
@@ -45,7 +50,13 @@ def contract_device(reading: DeviceReading, async_allocator: bool) -> Device:
     """The device in the attempt's spec. Valid only together with `trainer_environment`."""
     if reading.kind is DeviceKind.CPU:
         return Device(memory_limit_mb=reading.total_bytes // MB)
-    return Device(kind=DeviceKind.GPU, gpu=0, async_allocator=async_allocator)  # the only one that the trainer sees
+    return Device(
+        kind=DeviceKind.GPU,
+        gpu=0,  # the only one that the trainer sees
+        async_allocator=async_allocator,
+        reserve_mb=reserve_mb(reading.capability),
+        workspace_mb=WORKSPACE_BYTES // MB,
+    )
 
 
 def trainer_environment(reading: DeviceReading) -> dict[str, str]:

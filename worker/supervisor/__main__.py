@@ -17,8 +17,9 @@ from services.domain.contract import LOG_FILE
 from services.settings import Settings
 from worker import notes
 from worker.attempt_processes import MARK, mark_of
+from worker.clean_environment import clean_environment
 from worker.process_locks import Lock, die_with_parent, start_time
-from worker.supervisor.clean_environment import clean_environment
+from worker.stuck_processes import take_job_lock
 
 _EXIT_LOCKED = 75
 _LOCK_TIMEOUT_S = 30.0  # the last processes of the previous attempt may take a moment to end
@@ -34,10 +35,12 @@ def main() -> int:
     options = parser.parse_args()
     settings = Settings.from_environment()
     folder = attempt_dir(settings, options.job, options.attempt)
-    locks = [Lock(job_lock(settings, options.job)), Lock(device_lock(settings, options.device))]
-    if not all(lock.take(_LOCK_TIMEOUT_S) for lock in locks):
+    of_job = take_job_lock(settings, job_lock(settings, options.job), options.job, _LOCK_TIMEOUT_S)
+    of_device = Lock(device_lock(settings, options.device))
+    if of_job is None or not of_device.take(_LOCK_TIMEOUT_S):
         print(f"job {options.job} or {options.device} is still held by another process; not started", file=sys.stderr)
         return _EXIT_LOCKED
+    locks = [of_job, of_device]
     process = start_trainer(settings, folder, options.token, [lock.descriptor for lock in locks])
     started_at = datetime.datetime.now(datetime.UTC)
     notes.Running(os.getpid(), start_time(os.getpid()), process.pid, start_time(process.pid)).write(folder)
@@ -46,7 +49,7 @@ def main() -> int:
     from worker.supervisor.watch import Supervision, Trainer
 
     attempt = HeldAttempt(options.job, options.attempt, options.token, folder)
-    return Supervision(settings, attempt, Trainer(process, started_at, locks)).run()
+    return Supervision(settings, attempt, Trainer(process, started_at, locks, options.device)).run()
 
 
 def start_trainer(settings: Settings, folder: Path, token: str, inherited: list[int]) -> "subprocess.Popen[bytes]":

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from services.attempts.evidence import HostFacts
+from services.attempts.evidence import HostEvidence
 from services.domain.contract import SPEC_FILE, AttemptSpec, ContractError, DeviceKind
 from services.sanitize import count, text
 from worker import notes
 from worker.devices.neighbours import NeighbourWatch
 from worker.devices.oom_kills import OomKills, kills_since
 
-__all__ = ["Observer", "read_saved_facts"]
+__all__ = ["Observer", "read_saved_evidence"]
 
 _POLL_S, _SAVE_S = 2.0, 10.0
 _log = logging.getLogger(__name__)
@@ -40,12 +40,12 @@ class Observer:
             self._save_at = now + _SAVE_S
             self._save()
 
-    def finish(self) -> HostFacts:
+    def finish(self) -> HostEvidence:
         """Observe once more, and return what was found. The trainer must have ended."""
         if self._neighbours:
             self._neighbours.stop()
         self._save()
-        return _facts(self._saved)
+        return _evidence(self._saved)
 
     def _save(self) -> None:
         neighbours = self._neighbours.most() if self._neighbours else None
@@ -58,21 +58,21 @@ class Observer:
             return
         self._saved = seen
         try:
-            notes.note_facts(self._folder, seen)
+            notes.note_observations(self._folder, seen)
         except OSError as error:  # for example a full disk
             _log.warning("observations of the attempt could not be saved: %s", error)
 
 
-def read_saved_facts(folder: Path) -> HostFacts:
+def read_saved_evidence(folder: Path) -> HostEvidence:
     """What a supervisor that has died saved about its attempt."""
-    return _facts(notes.read_facts(folder))
+    return _evidence(notes.read_observations(folder))
 
 
-def _facts(seen: Mapping[str, Any]) -> HostFacts:
+def _evidence(seen: Mapping[str, Any]) -> HostEvidence:
     """Values of a wrong type count as not observed: the note may be damaged."""
     others, before = seen.get("others"), seen.get("oom_kills_before")
     counted = before.items() if isinstance(before, dict) else ()
-    return HostFacts(
+    return HostEvidence(
         held_by_others=count(seen.get("held_by_others")),
         others=tuple(filter(None, map(_process, others))) if isinstance(others, list) else (),
         oom_kills=kills_since({file: number for file, number in counted if count(number) is not None}),

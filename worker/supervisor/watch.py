@@ -16,12 +16,13 @@ from typing import Any
 from services.attempts import heartbeat, ingest
 from services.attempts.finish import HeldAttempt, TrainerEnd, finish_attempt
 from services.broker import wake_workers_now
+from services.devices import quarantine
 from services.domain.contract import EVENTS_FILE
 from services.domain.jobs.states import Stop
 from services.settings import Settings
 from services.store.engine import Store, StoreUnavailable
-from worker import notes
-from worker.process_locks import Lock
+from worker import notes, stuck_processes
+from worker.process_locks import Lock, is_doomed
 from worker.supervisor.observer import Observer
 
 __all__ = ["Supervision", "Trainer"]
@@ -34,11 +35,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trainer:
-    """A trainer that was started, and the locks that it inherited."""
+    """A trainer that was started, the locks that it inherited, and the key of its device."""
 
     process: "subprocess.Popen[bytes]"
     started_at: datetime.datetime
     locks: Sequence[Lock]
+    device_key: str
 
 
 class Supervision:
@@ -50,6 +52,7 @@ class Supervision:
         self._interrupted = False
         self._is_ingest_broken = False
         self._stopper: _Stopper | None = None
+        self._device_problem: str | None = None  # a process that does not end
         self._observer = Observer(attempt.folder, trainer.process.pid)
         self._hang = _HangDetector(attempt.folder / EVENTS_FILE, settings.hang_s)
 
@@ -75,23 +78,35 @@ class Supervision:
         # From here on, only processes that the trainer left behind can hold the locks. The next attempt waits for them.
         for lock in self._trainer.locks:
             lock.close()
-        self._conclude(end)
+        self._finish(end)
         return 0
 
     def _collect_exit_status(self) -> int:
         """Kill the children that the trainer left behind, then collect its exit status.
 
-        In this order: until the status is collected, the kernel gives the trainer's pid to no other process.
+        In this order: until the status is collected, the kernel gives the trainer's pid to no other process. A trainer
+        that the kernel does not let die counts as killed, and is left behind.
         """
+        pid = self._trainer.process.pid
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._trainer.process.pid, signal.SIGKILL)
+            os.killpg(pid, signal.SIGKILL)
+        if self._is_stuck():
+            _log.error("process %s does not end after SIGKILL: its device stays locked until it is gone", pid)
+            key = self._trainer.device_key
+            self._device_problem = stuck_processes.leave_behind(self._settings, pid, self._attempt.job_id, key)
+            return -signal.SIGKILL
         return self._trainer.process.wait()
 
+    def _is_stuck(self) -> bool:
+        killed_at = self._stopper.killed_at if self._stopper else None
+        is_overdue = killed_at is not None and time.monotonic() - killed_at > self._settings.unkillable_s
+        return is_overdue and is_doomed(self._trainer.process.pid)
+
     def _watch(self, trainer_exit: "_TrainerExit") -> bool:
-        """Until the trainer exits; returns whether the lease was still held at the last heartbeat."""
+        """Until the trainer exits or is stuck; returns whether the lease was still held at the last heartbeat."""
         held = self._beat(True)
         beat_at, ingest_at = time.monotonic() + self._settings.heartbeat_s, 0.0
-        while not trainer_exit.wait(_TICK_S):
+        while not trainer_exit.wait(_TICK_S) and not self._is_stuck():
             now = time.monotonic()
             if now >= beat_at:
                 beat_at = now + self._settings.heartbeat_s
@@ -150,11 +165,14 @@ class Supervision:
     def _interrupt(self, *_: Any) -> None:
         self._interrupted = True
 
-    def _conclude(self, end: TrainerEnd) -> None:
+    def _finish(self, end: TrainerEnd) -> None:
         """Store the outcome. If the database does not answer in time, it stays on disk for the reaper."""
         deadline = time.monotonic() + _DATABASE_TIMEOUT_S
         while True:
             try:
+                if self._device_problem:  # first: the end of the attempt frees the device
+                    device_id = f"{self._settings.host}/{self._trainer.device_key}"
+                    quarantine.set_problem(self._store, device_id, self._device_problem)
                 finish_attempt(self._store, self._attempt, end)
                 break
             except StoreUnavailable as error:
@@ -189,6 +207,7 @@ class _Stopper:
         self._because = because
         self._kill_at = time.monotonic() + grace_s
         self.killed_because: str | None = None
+        self.killed_at: float | None = None
         if grace_s:
             trainer.terminate()
 
@@ -199,7 +218,7 @@ class _Stopper:
 
     def kill_if_due(self, now: float) -> None:
         if now >= self._kill_at and self.killed_because is None:
-            self.killed_because = self._because
+            self.killed_because, self.killed_at = self._because, now
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._trainer.pid, signal.SIGKILL)
 

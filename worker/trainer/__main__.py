@@ -19,11 +19,12 @@ from services.domain.contract import (
     AllocatorStats,
     AttemptSpec,
     ContractError,
+    EventKind,
     Outcome,
     Phase,
     Reason,
 )
-from worker.trainer import device, preflight
+from worker.trainer import device, preflight, versions
 from worker.trainer.failures import AttemptEnd, Stopped, allocator_stats, log_tail, read_exception
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter, host_peak_bytes
@@ -65,11 +66,14 @@ class AttemptRun:
 
         compat.install()
         import tensorflow as tf
+        from tensorflow.python.client import device_lib
 
-        name = device.configure(spec.device, tf.config)
+        name = device.configure(spec.device, tf.config, spec.host)
         from worker.trainer.loop import Attempt
 
-        self.memory = device.Memory(spec.device, name, tf.config)
+        limit = device.allocator_limit(spec.device, device_lib.list_local_devices)
+        self.memory = device.Memory(spec.device, name, tf.config, limit)
+        self.reporter.event(EventKind.DEVICE, limit=limit, versions=versions.of(tf))
         # Referenced until the process exits: freeing the input pipeline can take half a minute and serves nobody.
         attempt = self.attempt = Attempt(spec, config, self.reporter, self.memory, self.progress, self.stop)
         attempt.run()

@@ -14,7 +14,9 @@ from worker.trainer.report import Reporter
 from worker.trainer.step import TrainStep
 
 _NUMBER = re.compile(r"ckpt-(\d+)$")
-_BATCH = "batch/.ATTRIBUTES/VARIABLE_VALUE"
+_VALUE = ".ATTRIBUTES/VARIABLE_VALUE"
+_BATCH = f"batch/{_VALUE}"
+_LOSS_SCALE = f"loss_scale/scale/{_VALUE}"
 # What TensorFlow raises for a damaged checkpoint depends on which part is damaged.
 _UNREADABLE = (tf.errors.OpError, LookupError, TypeError, ValueError, RuntimeError)
 
@@ -24,6 +26,7 @@ class Checkpoints:
 
     So a checkpoint with an index is complete unless the disk lost data; if it does not load, the one before is tried.
     Each checkpoint stores its batch size: an attempt with another batch size resumes after the same number of images.
+    It also stores the loss scale, whatever the precision: attempts in float16 and in float32 resume from each other.
     """
 
     def __init__(self, folder: Path, step: TrainStep, *, keep: int, reporter: Reporter) -> None:
@@ -33,7 +36,7 @@ class Checkpoints:
         self._step = step
         self._reporter = reporter
         self._batch = tf.Variable(step.batch, trainable=False, dtype=tf.int64, name="batch")
-        self._checkpoint = tf.train.Checkpoint(**self._resumed(), batch=self._batch)
+        self._checkpoint = tf.train.Checkpoint(**self._parts)
         self._manager = tf.train.CheckpointManager(
             self._checkpoint, str(folder), max_to_keep=keep, checkpoint_name="ckpt"
         )
@@ -66,8 +69,17 @@ class Checkpoints:
             sync(file)
         return step
 
-    def _resumed(self) -> dict[str, Any]:
-        return {"step": self._step.global_step, "model": self._step.model, "optimizer": self._step.optimizer}
+    @property
+    def _parts(self) -> dict[str, Any]:
+        step = self._step
+        trained = {"step": step.global_step, "model": step.model, "optimizer": step.optimizer}
+        return {**trained, "batch": self._batch, "loss_scale": step.loss_scale.variables}
+
+    def _parts_in(self, path: str) -> dict[str, Any]:
+        """Those of a checkpoint, which an earlier version may have written without its batch size or loss scale."""
+        reader = tf.train.load_checkpoint(path)
+        missing = [name.split("/")[0] for name in (_BATCH, _LOSS_SCALE) if not reader.has_tensor(name)]
+        return {name: part for name, part in self._parts.items() if name not in missing}
 
     def _most_images_first(self) -> list[str]:
         """Sort by images, not by step: with a larger batch, a later checkpoint can have a lower step."""
@@ -88,11 +100,9 @@ class Checkpoints:
             return False
 
     def _restore(self, path: str) -> int:
-        saved_batch = _batch_of(path)
-        # Earlier versions did not store the batch size: assume that it is the same.
-        checkpoint = self._checkpoint if saved_batch else tf.train.Checkpoint(**self._resumed())
+        saved_batch = _batch_of(path)  # if it was not stored, assume that it is the same
         try:
-            checkpoint.restore(path).assert_consumed()
+            tf.train.Checkpoint(**self._parts_in(path)).restore(path).assert_consumed()
         except (AssertionError, ValueError, tf.errors.OpError) as error:
             if read_exception(error).reason is Reason.DEVICE_MEMORY:
                 raise

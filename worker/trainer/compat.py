@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from services.domain.pipeline_config import messages
+from services.domain.pipeline_config.schema import messages
 
 
 @functools.cache

@@ -53,6 +53,8 @@ def _classify(error: BaseException) -> AttemptEnd:
         return AttemptEnd(Reason.HOST_MEMORY, f"the host ran out of memory: {text or kind}")
     if _is_device_memory(error):
         return AttemptEnd(Reason.DEVICE_MEMORY, f"the device ran out of memory: {text}")
+    if _DEVICE_FAULT.search(str(error)):
+        return AttemptEnd(Reason.BAD_DEVICE, f"the device failed: {text}")
     if kind == "InvalidArgumentError" and _IMAGE_ERROR.search(str(error)):
         return AttemptEnd(Reason.BAD_DATASET, f"an image of the dataset cannot be decoded: {text}")
     if kind == "DataLossError":
@@ -82,7 +84,7 @@ def _is_device_memory(error: BaseException) -> bool:
 def _first_line(error: BaseException) -> str:
     """The line with the cause: an error in a graph starts with a banner of several lines."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    for pattern in (_DEVICE_MEMORY, _LIBRARY, _NAMED_ERROR, _NO_BANNER):
+    for pattern in (_DEVICE_MEMORY, _DEVICE_FAULT, _LIBRARY, _NAMED_ERROR, _NO_BANNER):
         cause = next((line for line in lines if pattern.search(line)), None)
         if cause is not None:
             return cause[:500]
@@ -96,6 +98,16 @@ _DEVICE_MEMORY = re.compile(
     r"|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED|CUBLAS_STATUS_ALLOC_FAILED|cuMemAllocAsync failed"
     r"|out of memory while trying to allocate|failed to allocate request for"
     r"|no algorithm worked!?.*(?:RESOURCE_EXHAUSTED|out of memory)|cudaSetDevice\(\) on GPU.*out of memory",
+    re.I,
+)
+# CUDA could not be started, or the card failed. The log knows more spellings (services/domain/diagnosis/log).
+_DEVICE_FAULT = re.compile(
+    r"CUDA_ERROR_(?:ILLEGAL_|MISALIGNED_|LAUNCH_|ECC_|CONTAINED|HARDWARE_STACK|NO_BINARY_FOR|INVALID_PTX|UNSUPPORTED_PTX"
+    r"|SYSTEM_|DEVICES?_UNAVAILABLE|NO_DEVICE|UNKNOWN)"
+    r"|illegal (?:memory access|instruction) was encountered|unspecified launch failure|uncorrectable ECC"
+    r"|no kernel image is available|kernel image is invalid|unsupported toolchain"
+    r"|busy or unavailable|system not yet initialized|driver version is insufficient"
+    r"|implicit initialization on GPU.*failed|cuda[GS]etDevice\(\).*failed|fallen off the bus|GPU is lost",
     re.I,
 )
 # Whether memory was short, or versions do not match, is not in these: the log decides.

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,30 @@ from services.domain.contract import (
     EXPORT_DIR,
     SUMMARIES_DIR,
     AttemptSpec,
+    DeviceKind,
     EventKind,
     Phase,
+    Probe,
     Reason,
 )
-from worker.trainer import export, model, probe
+from services.domain.precision import Precision
+from worker.trainer import device, export, model
 from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
+from worker.trainer.compiling import compiling
 from worker.trainer.device import Memory
-from worker.trainer.evaluate import Evaluation
+from worker.trainer.evaluation.evaluate import Evaluation
 from worker.trainer.failures import AttemptEnd, Stopped, read_exception
-from worker.trainer.graph_memory import Walk
-from worker.trainer.meter import Meter
+from worker.trainer.input import Feed
+from worker.trainer.memory import probe
+from worker.trainer.memory.graph_memory import Walk
+from worker.trainer.memory.meter import Meter
+from worker.trainer.memory.rehearsal import Rehearsal, estimate_memory
+from worker.trainer.memory.worst_batch import Batch
 from worker.trainer.progress import Progress
-from worker.trainer.rehearsal import Rehearsal, estimate_memory
 from worker.trainer.report import Reporter
 from worker.trainer.step import TrainStep
 from worker.trainer.stop_signal import StopRequest
-from worker.trainer.worst_batch import Batch
 
 
 class Attempt:
@@ -54,10 +61,19 @@ class Attempt:
         self.job_dir = Path(spec.job_dir)
         self.checkpoints_dir = self.job_dir / CHECKPOINTS_DIR / spec.architecture
         self.batch = config.train_config.batch_size
-        self.probe = spec.probe if spec.probe and memory.is_counted else None
+        self.precision = self._precision()
+        self.probe = _within(spec.probe, memory) if spec.probe and memory.is_counted else None
         self.steps = config.train_config.num_steps
         self.walked: Walk | None = None
+        self.feed = Feed(device.threads(spec.host), memory.name) if spec.device.kind is DeviceKind.GPU else None
         self.evaluation: Evaluation | None = None  # built when first due, so that it does not delay the first step
+
+    def _precision(self) -> Precision:
+        """The spec's, or else the config's, whose field then says the same: the OD API's input reads it."""
+        configured = Precision.BFLOAT16 if self.config.train_config.use_bfloat16 else Precision.FLOAT32
+        precision = self.spec.precision or configured
+        self.config.train_config.use_bfloat16 = precision is Precision.BFLOAT16
+        return precision
 
     def run(self) -> None:
         self._build()
@@ -74,9 +90,10 @@ class Attempt:
         self._warn()
         inputs_of.check_examples(self.config)
         self._seed()
-        self.model = model.build(self.config, is_training=True)
+        self.model = model.build(self.config, is_training=True, precision=self.precision)
         micro_batch = self._first_micro_batch()
-        self.step = TrainStep(self.config, self.model, accumulation=self.batch // micro_batch)
+        accumulation = self.batch // micro_batch
+        self.step = TrainStep(self.config, self.model, accumulation=accumulation, precision=self.precision)
         first_batch = self._trace(micro_batch)
         if self.probe:
             rehearsal = Rehearsal(self.step, first_batch, self._trace, self.reporter, self.memory, self.progress)
@@ -93,7 +110,7 @@ class Attempt:
         """Build the input and trace the step for `micro_batch`; returns the first batch. Training will not see it."""
         self.step.split(self.batch // micro_batch)
         self._seed()
-        self.iterator = iter(inputs_of.training(self.config, self.model, micro_batch))
+        self.iterator = iter(inputs_of.training(self.config, self.model, micro_batch, self.feed))
         self.reporter.phase(Phase.TRACING)
         # Fill the readers, decoders and shuffle buffer on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)
@@ -105,8 +122,8 @@ class Attempt:
         return first_batch
 
     def _warn(self) -> None:
-        if self.config.train_config.use_bfloat16:
-            self.reporter.warning("train_config.use_bfloat16 is on: activations are in bfloat16")
+        if self.precision is not Precision.FLOAT32:
+            self.reporter.warning(f"activations are in {self.precision}, in training and in evaluation")
         if len(self.config.eval_input_reader) > 1:
             self.reporter.warning("only the first eval_input_reader is evaluated")
 
@@ -127,7 +144,7 @@ class Attempt:
             meter = Meter(self.step, self.steps, self.spec.report_every_s, self.reporter, self.memory)
             last_save = time.monotonic()
             while self.progress.step < self.steps:
-                losses = self.step(self.iterator)
+                losses = self.step(self.iterator) if self.progress.runs else self._first_step()
                 self.progress.step += 1
                 self.progress.runs += self.step.accumulation
                 step = self.progress.step
@@ -142,6 +159,14 @@ class Attempt:
                 if evaluate:
                     self._evaluate_between_steps()
                     meter.restart()
+
+    def _first_step(self) -> Any:
+        with compiling(self.reporter, self.memory.is_gpu):
+            losses = self.step(self.iterator)
+        self.memory.forget_warm_up()
+        if self.memory.is_gpu:
+            self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps)
+        return losses
 
     def _evaluation_is_due(self, step: int) -> bool:
         """Whether to evaluate between steps. `evaluate_at_end` decides about the last step."""
@@ -178,7 +203,12 @@ class Attempt:
 
     def _evaluate(self) -> None:
         self.evaluation = self.evaluation or Evaluation(
-            self.config, self.model, samples=self.spec.sample_images, reporter=self.reporter, memory=self.memory
+            self.config,
+            self.model,
+            feed=self.feed,
+            samples=self.spec.sample_images,
+            reporter=self.reporter,
+            memory=self.memory,
         )
         with self._averaged_weights():
             self.progress.metrics = self.evaluation.run(self.progress.step)
@@ -213,3 +243,8 @@ class Attempt:
             yield
         finally:
             self.step.swap_averages()
+
+
+def _within(probe: Probe, memory: Memory) -> Probe:
+    """A GPU's limit is what TensorFlow states, not what was planned for."""
+    return replace(probe, limit_bytes=memory.limit) if memory.is_gpu and memory.limit else probe

@@ -1,6 +1,7 @@
 """Build the detection model of a pipeline.config with the OD API, and warm-start it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import tensorflow as tf
@@ -9,21 +10,66 @@ from object_detection.builders import model_builder
 from object_detection.utils import config_util
 
 from services.domain.contract import Reason
+from services.domain.precision import Precision
 from worker.trainer.failures import AttemptEnd, mismatch, read_exception
 
 
-def build(config: Any, *, is_training: bool) -> Any:
-    """The DetectionModel. Its variables are created when it is first traced."""
-    # The OD API honours use_bfloat16 on TPUs only. The policy is global, so every build must set it.
-    policy = "mixed_bfloat16" if is_training and config.train_config.use_bfloat16 else "float32"
+def build(config: Any, *, is_training: bool, precision: Precision = Precision.FLOAT32) -> Any:
+    """The DetectionModel, whose activations are in `precision`. Its variables are created when it is first traced."""
+    # The policy is global, so every build must set it.
+    policy = "float32" if precision is Precision.FLOAT32 else f"mixed_{precision}"
     tf.keras.mixed_precision.set_global_policy(policy)
     try:
         model = model_builder.build(config.model, is_training=is_training, add_summaries=False)
     except (ValueError, TypeError, AttributeError) as error:
         raise AttemptEnd(Reason.BAD_CONFIG, f"the OD API cannot build this model: {error}") from error
-    if policy != "float32" and hasattr(model, "_crop_and_resize_fn"):
-        model._crop_and_resize_fn = _in_float32(model._crop_and_resize_fn)
+    if precision is not Precision.FLOAT32:
+        compute_in(model, precision)
     return model
+
+
+def compute_in(model: Any, precision: Precision) -> None:
+    """Make the model predict from images in a two-byte `precision`. Its predictions are float32."""
+    model.predict = _predict_in(precision, model.predict)
+    if hasattr(model, "_crop_and_resize_fn"):
+        model._crop_and_resize_fn = _in_float32(model._crop_and_resize_fn)
+
+
+def _predict_in(precision: Precision, predict: Callable[..., Any]) -> Callable[..., Any]:
+    """Cast the images to `precision` and the predictions back. The OD API does the second for bfloat16 only."""
+
+    def predicted(images: tf.Tensor, *arguments: Any, **named: Any) -> Any:
+        with _finite_statistics() if precision is Precision.FLOAT16 else nullcontext():
+            predictions = predict(tf.cast(images, precision), *arguments, **named)
+        return tf.nest.map_structure(_as_float32, predictions)
+
+    return predicted
+
+
+def _as_float32(value: Any) -> Any:
+    is_half = tf.is_tensor(value) and value.dtype in (tf.float16, tf.bfloat16)
+    return tf.cast(value, tf.float32) if is_half else value
+
+
+@contextmanager
+def _finite_statistics() -> Iterator[None]:
+    """Trace batch normalisation so that it keeps its moving statistics where those of a batch are not finite.
+
+    An activation beyond float16's 65,504 is infinite. The update of such a batch is skipped, but the statistics are
+    updated before that is known.
+    """
+    layer = next(kind for kind in tf.keras.layers.BatchNormalization.__mro__ if "_assign_new_value" in vars(kind))
+    assign, average = layer._assign_new_value, layer._assign_moving_average
+
+    def finite(variable: tf.Variable, value: tf.Tensor) -> tf.Tensor:
+        return tf.where(tf.math.is_finite(value), value, variable)
+
+    layer._assign_new_value = lambda self, old, new: assign(self, old, finite(old, new))
+    layer._assign_moving_average = lambda self, old, new, *rest: average(self, old, finite(old, new), *rest)
+    try:
+        yield
+    finally:
+        layer._assign_new_value, layer._assign_moving_average = assign, average
 
 
 def _in_float32(crop: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:

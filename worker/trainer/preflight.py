@@ -9,7 +9,7 @@ from google.protobuf import text_format
 
 from services.domain import pipeline_config, tfrecord
 from services.domain.contract import CONFIG_FILE, AttemptSpec, Reason
-from services.domain.pipeline_config import messages
+from services.domain.pipeline_config.schema import messages
 from worker.trainer.failures import AttemptEnd
 
 

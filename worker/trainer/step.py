@@ -13,11 +13,14 @@ from tensorflow.python.ops import resource_variable_ops
 from tf_slim import filter_variables
 
 from services.domain.contract import ENOUGH_RUNS, Reason
+from services.domain.precision import Precision
 from worker.trainer.failures import AttemptEnd
+from worker.trainer.loss_scale import LossScale
 from worker.trainer.model import set_training
 
 Losses = dict[str, tf.Tensor]
 
+_HOST = "CPU:0"
 _REHEARSAL_S = 30.0  # a quarter of it goes to the first micro-batch, when TensorFlow optimises the graph
 
 
@@ -27,18 +30,25 @@ class TrainStep:
     The gradient is the mean over the micro-batches. That equals the gradient of the whole batch if the loss is a mean
     over images (two-stage models). If the loss is normalised over the batch (EfficientDet divides by the number of
     matched anchors), or batch statistics are used, each micro-batch is normalised by itself.
+
+    In float16 the loss is scaled. An update whose gradients are not finite is skipped: weights, optimizer and averages
+    stay as they are, while the step counts and the learning rate schedule goes on.
     """
 
-    def __init__(self, config: Any, model: Any, *, accumulation: int) -> None:
+    def __init__(self, config: Any, model: Any, *, accumulation: int, precision: Precision = Precision.FLOAT32) -> None:
         self.model = model
         self.accumulation = accumulation
         self.batch = int(config.train_config.batch_size)  # images per update
         self.global_step = tf.Variable(0, trainable=False, dtype=tf.int64, name="global_step")
+        self.scales_loss = precision is Precision.FLOAT16
+        self.loss_scale = LossScale()  # kept in every precision, for later attempts in float16
         self.traces = 0
         self._train_config = config.train_config
         self._build_optimizer()
         self._variables: list[tf.Variable] = []
         self._sums: list[tf.Variable] = []
+        with tf.device(_HOST):
+            self._waited = tf.Variable(0.0, trainable=False, dtype=tf.float64, name="input_wait_s")
         self._functions: dict[int, Any] = {}  # by accumulation
         self._apply = tf.function(self._apply_sums, autograph=False)
         self._finite = tf.function(self._all_finite, autograph=False)
@@ -96,7 +106,8 @@ class TrainStep:
         The variables must exist. Their copies are kept in host memory.
         """
         averaged = getattr(self.optimizer, "_optimizer", self.optimizer)  # the one that a moving average wraps
-        variables = [*self.model.variables, *self.optimizer.variables(), *averaged.variables(), self.global_step]
+        variables = [*self.model.variables, *self.optimizer.variables(), *averaged.variables()]
+        variables += [self.global_step, *self.loss_scale.variables.values()]
         before = [np.array(variable.numpy()) for variable in variables]
         try:
             yield
@@ -115,6 +126,10 @@ class TrainStep:
     def learning_rate(self) -> float:
         rate = self._learning_rate
         return float(rate() if callable(rate) else rate)
+
+    def input_wait_s(self) -> float:
+        """The seconds that all micro-batches so far waited for their images. Does not wait for a GPU."""
+        return float(self._waited)
 
     def weights_are_finite(self) -> bool:
         return bool(self._finite())
@@ -144,15 +159,25 @@ class TrainStep:
             rms_prop._set_hyper("decay", 0.0)
             rms_prop._set_hyper("rho", self._train_config.optimizer.rms_prop_optimizer.decay)
 
+    def _next(self, iterator: Iterator[Any]) -> Any:
+        """The next micro-batch. The graph itself measures the wait for it: Python does not see inside a step."""
+        with tf.device(_HOST):
+            asked = tf.timestamp()
+        with tf.control_dependencies([asked]):
+            batch = next(iterator)
+        with tf.control_dependencies(tf.nest.flatten(batch)), tf.device(_HOST):
+            self._waited.assign_add(tf.timestamp() - asked)
+        return batch
+
     def _whole_step(self, iterator: Iterator[Any]) -> Losses:
         with _variables_made_eagerly():
-            gradients, losses = self._gradients(*next(iterator))
+            gradients, losses = self._gradients(*self._next(iterator))
             self._update(gradients)
         return losses
 
     def _micro_step(self, iterator: Iterator[Any]) -> Losses:
         with _variables_made_eagerly():
-            gradients, losses = self._gradients(*next(iterator))
+            gradients, losses = self._gradients(*self._next(iterator))
             self._sums = self._sums or [
                 tf.Variable(lambda v=v: tf.zeros(v.shape, v.dtype), trainable=False) for v in self._variables
             ]
@@ -180,6 +205,8 @@ class TrainStep:
                 add_regularization_loss=config.add_regularization_loss,
             )
             total = losses["Loss/total_loss"]
+            if self.scales_loss:
+                total = total * self.loss_scale.scale
         self._variables = self._chosen_variables()
         return tape.gradient(total, self._variables, unconnected_gradients="zero"), losses
 
@@ -197,10 +224,16 @@ class TrainStep:
 
     def _update(self, gradients: list[Any]) -> None:
         self._create_averages()
+        if self.scales_loss:
+            self.loss_scale.update(gradients, self._apply_gradients)
+        else:
+            self._apply_gradients(gradients)
+        self.global_step.assign_add(1)
+
+    def _apply_gradients(self, gradients: list[Any]) -> None:
         if self._train_config.gradient_clipping_by_norm > 0:
             gradients, _ = tf.clip_by_global_norm(gradients, self._train_config.gradient_clipping_by_norm)
         self.optimizer.apply_gradients(zip(gradients, self._variables, strict=True))
-        self.global_step.assign_add(1)
 
     def _create_averages(self) -> None:
         if self._train_config.optimizer.use_moving_average and not self.optimizer.has_shadow_copy:

@@ -22,6 +22,7 @@ class Diagnosis(enum.StrEnum):
     SPIKE = "spike"
     HOST = "host"
     DISK = "disk"
+    DEVICE = "device"  # the device failed, or could not be started; memory was not the problem
     BUG = "bug"
     UNKNOWN_KILL = "unknown_kill"
 
@@ -38,8 +39,10 @@ class Case:
     outcome: Outcome | None = None
     samples: Sequence[Sample] = ()  # of the device's memory, from this attempt
     device_kind: DeviceKind | None = None
-    limit: int | None = None  # the memory of the device or the slot
+    limit: int | None = None  # what the attempt's allocator may have
+    total: int | None = None  # the memory of the GPU
     free_at_claim: int | None = None  # how much of it was free when the job was claimed
+    capability: tuple[int, int] | None = None  # compute capability of the GPU
     held_by_others: int | None = None  # what other processes hold at the end
     cgroup_oom_kills: int | None = None  # increase of the memory cgroup's counter while it ran
     reason: Reason | None = None  # what our trainer reported, by its outcome or its exit status

@@ -28,6 +28,7 @@ _BY_REASON = {
     Reason.STOPPED: Diagnosis.INTERRUPTED,
     Reason.HOST_MEMORY: Diagnosis.HOST,
     Reason.DISK_FULL: Diagnosis.DISK,
+    Reason.BAD_DEVICE: Diagnosis.DEVICE,
 }
 
 
@@ -71,6 +72,8 @@ def _as_reported(case: Case, summary: LogSummary, reason: Reason) -> Finding:
         cause = summary.cause = None  # another error, which the training survived
     if reason is Reason.ERROR and cause is not None and cause.is_of_device:
         return _from_device(case, summary, cause)
+    if cause is not None and cause.marks & Mark.FAULT:
+        return _device_failed(summary, cause)
     if reason is Reason.DEVICE_MEMORY:
         if cause is not None:
             return _from_device(case, summary, cause)
@@ -85,8 +88,10 @@ def _goes_with(cause: Cause, reason: Reason) -> bool:
         return cause.is_of_device
     if reason is Reason.HOST_MEMORY:
         return bool(cause.marks & Mark.HOST) or cause.is_of_device
-    if reason is Reason.ERROR and cause.is_of_device:  # an exception that does not say memory; the log does
-        return not cause.survived
+    if reason is Reason.ERROR and (cause.is_of_device or cause.marks & Mark.FAULT):
+        return not cause.survived  # an exception that does not name the cause; the log does
+    if reason is Reason.BAD_DEVICE:
+        return bool(cause.marks & Mark.FAULT)
     return bool(cause.marks & (Mark.DISK if reason is Reason.DISK_FULL else Mark.ERROR))
 
 
@@ -102,6 +107,8 @@ def _from_log(case: Case, summary: LogSummary) -> Finding | None:
         return _with_evidence(Finding(Diagnosis.DISK, "the disk is full"), summary)
     if cause.marks & Mark.HOST:
         return _with_evidence(Finding(Diagnosis.HOST, "the host ran out of memory"), summary)
+    if cause.marks & Mark.FAULT:
+        return _device_failed(summary, cause)
     if cause.is_of_device:
         return _from_device(case, summary, cause)
     if cause.marks & (Mark.KILLED | Mark.STOPPED) or killed or case.exit_status is None:
@@ -130,6 +137,10 @@ def _from_device(case: Case, summary: LogSummary, cause: Cause) -> Finding:
         if summary.mismatch or not starved:
             found = Finding(Diagnosis.BUG, f"a library could not be set up: {_text(cause.lines[0])}")
     return _with_evidence(found, summary, numbers)
+
+
+def _device_failed(summary: LogSummary, cause: Cause) -> Finding:
+    return _with_evidence(Finding(Diagnosis.DEVICE, f"the device failed: {_text(cause.lines[0])}"), summary)
 
 
 def _from_hints(case: Case, summary: LogSummary) -> Finding | None:
@@ -196,8 +207,7 @@ def _numbers(case: Case, cause: Cause | None) -> Numbers:
         op=said.requested_op,
         allocator=said.allocator,
     )
-    # A GPU's whole memory is not TensorFlow's limit: that stands in the log or nowhere.
-    return counted.merged(logged).merged(Numbers(limit=None if case.device_kind is DeviceKind.GPU else case.limit))
+    return counted.merged(logged).merged(Numbers(limit=case.limit))
 
 
 def _with_evidence(found: Finding, summary: LogSummary, numbers: Numbers | None = None) -> Finding:

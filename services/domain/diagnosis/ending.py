@@ -21,7 +21,7 @@ _DIAGNOSES: dict[Reason, Diagnosis] = {
     Reason.BAD_CONFIG: Diagnosis.BUG,
     Reason.BAD_DATASET: Diagnosis.BUG,
     Reason.BAD_CHECKPOINT: Diagnosis.BUG,
-    Reason.BAD_DEVICE: Diagnosis.BUG,
+    Reason.BAD_DEVICE: Diagnosis.DEVICE,
     Reason.ERROR: Diagnosis.BUG,
 }
 

@@ -9,13 +9,14 @@ from services.domain.diagnosis.log.allocator_dump import Numbers
 from services.domain.diagnosis.log.cause import LogSummary
 from services.domain.diagnosis.log.devices import DeviceSeen
 from services.domain.diagnosis.log.known_messages import Mark
+from services.domain.memory.gpu_limit import free_before, limit_of_whole, overhead_bytes
 from services.domain.sizes import in_mb
 
 __all__ = ["device_seen", "why_device_ran_out"]
 
 _USABLE = 0.9  # share of a device that a job can use when it is alone
 _DISPLAY = 0.3  # share that desktops and drivers take; less proves no neighbour
-_NAMED = 0.7  # the same where only a limit is known: the user may have asked for a fraction
+_NAMED = 0.5  # the same where only a limit is known: the user may have asked for a fraction
 _REFUSED = 0.5  # share of the largest refused request: a refusal below it points to a neighbour
 _AFTER = 3  # lines after the error that still belong to it
 _PROMISED = 0.15  # share of the limit that was allowed and yet not available
@@ -54,28 +55,33 @@ def _neighbour(case: Case, summary: LogSummary, numbers: Numbers, seen: DeviceSe
 def _measured(case: Case, numbers: Numbers) -> str | None:
     """By NVML: without what others hold, the job would have fitted."""
     others = case.held_by_others
-    available = case.free_at_claim or case.limit
+    available = case.limit or case.free_at_claim
     own = numbers.needed or max((sample.in_use for sample in case.samples), default=None) or numbers.peak
     if not others or available is None:
         return None
     if own is None:
         return f"{in_mb(others)} at the end" if others >= _DISPLAY * available else None
-    if own <= _USABLE * available and own + others > _USABLE * (case.limit or available):
+    alone = limit_of_whole(case.total, case.capability) if case.total else available
+    if own <= _USABLE * available and own + others > _USABLE * max(alone, available):
         return f"{in_mb(others)} at the end, while this job needed {in_mb(own)} of its {in_mb(available)}"
     return None
 
 
 def _seen_at_start(case: Case, numbers: Numbers, seen: DeviceSeen) -> str | None:
-    free = seen.free or seen.limit or case.free_at_claim
-    total = seen.total or case.limit
+    capability = seen.capability or case.capability
+    free = seen.free or case.free_at_claim
+    total = seen.total or case.total
+    is_guess = free is None
+    if free is None and seen.limit is not None:  # TensorFlow's limit is less than what was free
+        free = free_before(seen.limit, capability)
     if free is None or total is None or free >= total:
         return None
-    is_guess = seen.free is None and case.free_at_claim is None
     taken = total - free
     if taken < (_NAMED if is_guess else _DISPLAY) * total:
         return None
-    needed = numbers.needed or free + (numbers.requested or 0)
-    return f"{in_mb(taken)} of {in_mb(total)} were already in use at the start" if needed <= _USABLE * total else None
+    needed = numbers.needed or (seen.limit or free) + (numbers.requested or 0)
+    alone = min(_USABLE * total, total - overhead_bytes(capability)) if seen.limit else _USABLE * total
+    return f"{in_mb(taken)} of {in_mb(total)} were already in use at the start" if needed <= alone else None
 
 
 def _seen_at_end(numbers: Numbers, seen: DeviceSeen) -> str | None:

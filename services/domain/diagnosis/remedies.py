@@ -27,7 +27,8 @@ _MOST_KILLS = 2  # of the trainer alone, without a new checkpoint: the job is a 
 _MOST_LOST = 5  # together with the supervisor, as when a container ends: says little about the job
 _FIRST_WAIT_S = {Diagnosis.NEIGHBOUR: 30.0, Diagnosis.DISK: 60.0}
 _LONGEST_WAIT_S = 600.0
-_OTHERS = (Diagnosis.INTERRUPTED, Diagnosis.NEIGHBOUR, Diagnosis.DISK)
+_OTHERS = (Diagnosis.INTERRUPTED, Diagnosis.NEIGHBOUR, Diagnosis.DISK, Diagnosis.DEVICE)
+_MOST_ON_ONE_DEVICE = 3  # failures of a device that passes its check after each of them
 
 _GIVEN_UP = "Not retried: it would fail again"
 
@@ -49,6 +50,7 @@ class Tried:
     diagnosis: Diagnosis
     adjustments: Adjustments = NONE
     is_gpu: bool = False
+    device: str = ""  # its id
     trained: bool = True  # at least one step
     saved: bool = False  # a newer checkpoint than there was before it
     seen: bool = True  # its exit status is known
@@ -180,6 +182,17 @@ def _disk(tried: Sequence[Tried], scene: Scene) -> Remedy:
     return _retry_later(tried, scene, f"{scene.message}: {what}; the job then continues by itself", said)
 
 
+def _device(tried: Sequence[Tried], scene: Scene) -> Remedy:
+    """The device gets no job until it has passed a check. Where several devices fail alike, the job is the cause."""
+    failed = [one.device for one in _since_checkpoint(tried) if one.diagnosis is Diagnosis.DEVICE]
+    if len(set(failed)) > 1:
+        return _enough(tried[-1], scene, f"{len(set(failed))} devices failed like this with this job")
+    if len(failed) >= _MOST_ON_ONE_DEVICE:
+        return _enough(tried[-1], scene, f"the device failed like this {len(failed)} times with this job")
+    said = f"{scene.again}, on another device, or on this one once it has passed a check"
+    return Remedy(Next.AGAIN, said, adjustments=tried[-1].adjustments)
+
+
 def _retry_later(tried: Sequence[Tried], scene: Scene, reason: str, said: str) -> Remedy:
     waits = waits_s(tried)
     if len(waits) >= _MOST_WAITS:
@@ -289,7 +302,9 @@ def _came_before(tried: Sequence[Tried]) -> bool:
 
 def _input_words(sizes: InputSizes) -> str:
     batches = max(sizes.num_parallel_batches, sizes.num_prefetch_batches)
-    return f"shuffle buffer {sizes.shuffle_buffer_size}, readers {sizes.num_readers}, batches ahead {batches}"
+    calls = sizes.num_parallel_map_calls
+    at_once = "" if calls is None else f", images decoded at once {calls}"
+    return f"shuffle buffer {sizes.shuffle_buffer_size}, readers {sizes.num_readers}, batches ahead {batches}{at_once}"
 
 
 def _input_changes(sizes: InputSizes, adjusted: Adjustments, why: str) -> tuple[Change, ...]:
@@ -314,6 +329,7 @@ _REMEDIES: Mapping[Diagnosis, Callable[[Sequence[Tried], Scene], Remedy]] = {
     Diagnosis.SPIKE: _spike,
     Diagnosis.HOST: _host,
     Diagnosis.DISK: _disk,
+    Diagnosis.DEVICE: _device,
     Diagnosis.BUG: _bug,
     Diagnosis.UNKNOWN_KILL: _unknown_kill,
 }

@@ -17,9 +17,11 @@ from typing import Self
 from services.domain.catalogue import ImageSize
 from services.domain.memory import prior
 from services.domain.memory.fit import Estimate, Parts, fit
+from services.domain.memory.gpu_limit import WORKSPACE_BYTES
 from services.domain.memory.prior import Need
 from services.domain.memory.shape import Shape
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
+from services.domain.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class _Spread:
 
 _PRIOR = _Spread(0.85, 1.15)  # for a model whose prior was measured
 _EXTRAPOLATED = _Spread(0.60, 1.50)  # for one whose prior was not
-_OTHER_PRECISION = _Spread(0.80, 1.25)  # measured, but in the other precision
+_OTHER_PRECISION = _Spread(0.80, 1.25)  # measured, but in another precision
 _OTHER_SOFTWARE = _Spread(0.88, 1.15)  # measured, but with another TensorFlow
+_OTHER_CARD = _Spread(0.80, 1.30)  # measured, but on another kind of card, whose algorithms need other scratch memory
+_UNSEEN_CARD = _Spread(0.75, 1.30)  # nothing measured on any card: the priors are from the CPU
 _BRIEF = _Spread(0.96, 1.20)  # measured, but over few steps
 _MEASURED = _Spread(0.96, 1.04)  # at least: equal attempts differ by up to 4 %
 # Evaluation's boxes are one tensor of hundreds of MB, for which the allocator needs one free block: with 300 proposals
@@ -75,6 +79,7 @@ class Point:
     accumulation: int = 1
     evaluation_bytes: int | None = None
     software: str | None = None  # None: the software that trains now
+    hardware: str | None = None  # None: a slot, or any card
     brief: bool = False  # the peak was measured over few steps; more steps may need more
 
     @property
@@ -128,17 +133,27 @@ class MemoryLaw:
     """Predicts from `points`, whose order does not matter.
 
     Points of related models count only where the model itself has none, and only where they needed more than their
-    prior. `software`: what will train. Points of other software count only where there are none of this one.
+    prior. `software` and `hardware`: what will train. Points of others count only where there are none of these. Until
+    the first point of a GPU's kind, the upper bound has room for a convolution's scratch memory.
     """
 
-    def __init__(self, points: Iterable[Point] = (), software: str | None = None) -> None:
+    def __init__(
+        self,
+        points: Iterable[Point] = (),
+        software: str | None = None,
+        hardware: str | None = None,
+        *,
+        on_gpu: bool = False,
+    ) -> None:
         self._points = tuple(points)
         self._software = software
+        self._hardware = hardware
+        self._on_gpu = on_gpu
         self._fits: dict[tuple[str, Precision], _Fit] = {}
 
     def knowing(self, points: Iterable[Point]) -> "MemoryLaw":
         """A law with these points too."""
-        return MemoryLaw((*self._points, *points), self._software)
+        return MemoryLaw((*self._points, *points), self._software, self._hardware, on_gpu=self._on_gpu)
 
     def predict(self, plan: Shape) -> Prediction:
         key = (plan.model, plan.precision)
@@ -150,6 +165,8 @@ class MemoryLaw:
     def _fit(self, model: str, precision: Precision) -> "_Fit":
         fit = _Fit.of_catalogue(model)
         of_model = [point for point in self._points if point.model == model]
+        if self._on_gpu and not any(self._is_here(point) and point.trained for point in of_model):
+            fit = fit.on_unseen_card()
         if not of_model:
             return self._like_relatives(fit, model, precision)
         counted: list[Point] = []
@@ -166,13 +183,19 @@ class MemoryLaw:
         """The points in groups, the most relevant last, with the least interval for predictions from the group."""
         same = [point for point in points if point.precision is precision]
         yield [point for point in points if point.precision is not precision], _OTHER_PRECISION
-        ours = [point for point in same if self._is_ours(point)]
-        yield [point for point in same if not self._is_ours(point)], _OTHER_SOFTWARE
+        yield [point for point in same if not self._is_here(point)], _OTHER_CARD
+        here = [point for point in same if self._is_here(point)]
+        ours = [point for point in here if self._is_ours(point)]
+        yield [point for point in here if not self._is_ours(point)], _OTHER_SOFTWARE
         yield [point for point in ours if point.brief], _BRIEF
         yield [point for point in ours if not point.brief], None
 
     def _is_ours(self, point: Point) -> bool:
         return None in (point.software, self._software) or point.software == self._software
+
+    def _is_here(self, point: Point) -> bool:
+        """Whether it was measured on this kind of card."""
+        return None in (point.hardware, self._hardware) or point.hardware == self._hardware
 
     def _like_relatives(self, fit: "_Fit", model: str, precision: Precision) -> "_Fit":
         """Related networks exceed their priors for the same reasons, so the largest factor among them counts."""
@@ -223,6 +246,7 @@ class _Fit:
     source: Source = Source.CATALOGUE
     ran_out: tuple[tuple[float, int], ...] = ()  # (predicted training need, bytes that it exceeded)
     points: int = 0
+    scratch: int = 0  # bytes that a card may need beside what is predicted
 
     @classmethod
     def of_catalogue(cls, model: str) -> Self:
@@ -241,7 +265,8 @@ class _Fit:
         low, expected, high = max(low, evaluation_low), max(training, evaluation), max(high, evaluation_high)
         known = max((bound for at, bound in self.ran_out if training >= at), default=0)
         surely = min(max(low, known), expected)
-        return Prediction(math.ceil(expected), math.ceil(surely), math.ceil(high), self.source, self.points)
+        most = math.ceil(high) + self.scratch
+        return Prediction(math.ceil(expected), math.ceil(surely), most, self.source, self.points)
 
     def knowing(self, points: Sequence[Point]) -> "_Fit":
         """Corrected by measurements."""
@@ -254,6 +279,13 @@ class _Fit:
             evaluation=self.evaluation.fitted(evaluated, self.doubt, _EVALUATION),
             source=Source.MEASURED if len(places) > 1 else Source.SCALED,
             points=sum(point.trained or point.evaluated for point in points),
+        )
+
+    def on_unseen_card(self) -> "_Fit":
+        return replace(
+            self,
+            training=replace(self.training, spread=self.training.spread.widened(_UNSEEN_CARD)),
+            scratch=WORKSPACE_BYTES,
         )
 
     def less_sure(self, spread: "_Spread") -> "_Fit":

@@ -19,11 +19,12 @@ from services.domain import catalogue
 from services.domain.catalogue import Family, Model
 from services.domain.memory.fit import Parts
 from services.domain.memory.shape import Shape
-from services.domain.plan.plan import Precision
+from services.domain.precision import Precision
 
 _KB, _MB = 10**3, 10**6
-# Share of a float32 step's memory per pixel. Weights, momentum, sums and crops stay in float32.
-_BFLOAT16 = 0.54
+# Share of a float32 step's memory per pixel, as measured in bfloat16; float16 has as many bytes and was not measured.
+# Weights, momentum, sums and crops stay in float32.
+_HALF = 0.54
 # While gradients are accumulated: the sum and part of what is added to it, in copies of the weights; and an allowance,
 # because a step in pieces runs more often than a whole one, and peaks measured over few runs are too low.
 _SUMS, _PIECES = 1.5, 26 * _MB
@@ -74,7 +75,7 @@ def need(plan: Shape) -> Need:
     height, width = plan.image_size
     pixels = height * width
     accumulates = plan.accumulation > 1
-    share = _BFLOAT16 if plan.precision is Precision.BFLOAT16 else 1.0
+    share = 1.0 if plan.precision is Precision.FLOAT32 else _HALF
     sampled, proposals = plan.second_stage_batch or _SECOND_STAGE_BATCH, plan.proposals or _PROPOSALS
     return Need(
         training=(

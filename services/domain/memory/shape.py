@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from services.domain.catalogue import ImageSize
-from services.domain.plan.plan import Precision
+from services.domain.precision import Precision
 
 __all__ = ["Shape"]
 

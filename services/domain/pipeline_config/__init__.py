@@ -31,8 +31,8 @@ from services.domain.pipeline_config.rewrite import (
     set_data,
 )
 from services.domain.pipeline_config.schedule import steps_of
+from services.domain.pipeline_config.schema.text import Config, comments, parse, to_text
 from services.domain.pipeline_config.template import build_config
-from services.domain.pipeline_config.text import Config, comments, parse, to_text
 
 __all__ = [
     "Config",

@@ -7,14 +7,15 @@ from services.domain.pipeline_config.families import family_of, identify
 from services.domain.pipeline_config.resize import image_size, set_image_size
 from services.domain.pipeline_config.rewrite import set_batch_size, set_precision, set_proposals
 from services.domain.pipeline_config.schedule import peak_learning_rate, set_schedule, steps_of
-from services.domain.pipeline_config.text import Config
-from services.domain.plan.plan import Plan, Precision
+from services.domain.pipeline_config.schema.text import Config
+from services.domain.plan.plan import Plan
+from services.domain.precision import Precision
 
 
 def apply(plan: Plan, config: Config) -> Config:
     """A copy of `config` with the settings of `plan`. Idempotent.
 
-    A pipeline.config has no micro-batch: it is in the attempt's spec.
+    A pipeline.config has neither micro-batch nor float16: they are in the attempt's spec.
     """
     # The backbone first: it decides which of the other settings exist.
     changed = set_backbone(config, catalogue.get(plan.model))

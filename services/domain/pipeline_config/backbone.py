@@ -9,8 +9,8 @@ from services.domain.pipeline_config import template
 from services.domain.pipeline_config.families import family_of, identify, model_of, network_path
 from services.domain.pipeline_config.problems import refuse
 from services.domain.pipeline_config.rewrite import set_checkpoint
+from services.domain.pipeline_config.schema.text import Config, copied
 from services.domain.pipeline_config.template import network_of
-from services.domain.pipeline_config.text import Config, copied
 
 _STRIDE = 16  # pixels between features of the first stage; the only stride that every backbone supports
 

@@ -10,13 +10,13 @@ from typing import Any
 from services.domain.catalogue import Family
 from services.domain.pipeline_config.counts import count_problem
 from services.domain.pipeline_config.families import family_of, model_of, size_law
-from services.domain.pipeline_config.floats import shortest
 from services.domain.pipeline_config.metrics import BOX_METRICS, MASK_METRICS
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.resize import has_one_shape, image_size, resizer_path
 from services.domain.pipeline_config.schedule import is_rate
+from services.domain.pipeline_config.schema.floats import shortest
+from services.domain.pipeline_config.schema.text import Config
 from services.domain.pipeline_config.template import network_of
-from services.domain.pipeline_config.text import Config
 
 _CHECKPOINT_TYPES = ("classification", "detection", "full")
 

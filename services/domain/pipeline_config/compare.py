@@ -7,8 +7,8 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from services.domain.pipeline_config.floats import shortest
-from services.domain.pipeline_config.text import Config
+from services.domain.pipeline_config.schema.floats import shortest
+from services.domain.pipeline_config.schema.text import Config
 
 
 @dataclass(frozen=True)

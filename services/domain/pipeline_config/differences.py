@@ -13,7 +13,7 @@ from typing import Any
 from services.domain.pipeline_config.compare import FieldChange, compare, written
 from services.domain.pipeline_config.paths import PATH_FIELDS
 from services.domain.pipeline_config.problems import clipped
-from services.domain.pipeline_config.text import Config
+from services.domain.pipeline_config.schema.text import Config
 
 _LONGEST_VALUE = 200  # characters
 _MOST_ITEMS = 12  # of a list; longer lists are counted instead of shown
@@ -129,6 +129,7 @@ _FIXED: Sequence[tuple[re.Pattern[str], Explanation]] = [
         (r"^eval_config\.(eval_instance_masks|metrics_set)", Group.EVALUATION, "the model's masks are evaluated too"),
         (rf"{_READERS}(shuffle_buffer_size|num_readers|num_parallel_batches|num_prefetch_batches|read_block_length)$",
          Group.INPUT, "sized to the dataset, and to the memory that the host has free when the job starts"),
+        (rf"{_READERS}num_parallel_map_calls$", Group.INPUT, "images decoded at once: the host's cores and memory"),
         (r"^train_config\.num_steps$", Group.REQUEST, "the length of the learning rate's schedule, as none is given"),
         (rf"(^|\.)({'|'.join(sorted(PATH_FIELDS))})(\[|\.|$)", Group.FILES,
          "files and addresses of another machine are never used"),

@@ -5,8 +5,8 @@ import re
 from services.domain import catalogue
 from services.domain.catalogue import MODELS, Family, Model, SizeLaw
 from services.domain.pipeline_config.problems import refuse
+from services.domain.pipeline_config.schema.text import Config
 from services.domain.pipeline_config.template import network_of
-from services.domain.pipeline_config.text import Config
 
 # The catalogue has no model with b7 (D7 is built on b6), but the OD API has one, and a user's config may name it.
 EXTRACTORS: dict[str, tuple[str, ...]] = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from services.domain.pipeline_config.text import Config, copied
+from services.domain.pipeline_config.schema.text import Config, copied
 
 PATH_FIELDS = frozenset(
     {

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.domain.catalogue import ImageSize
+from services.domain.pipeline_config.schema.text import Config, copied
 from services.domain.pipeline_config.template import MAX_BOXES
-from services.domain.pipeline_config.text import Config, copied
 from services.domain.plan.input_sizes import InputSizes
 
 _SHUFFLE_SHARE = 0.1  # of host memory; the shuffle buffer holds serialized records
@@ -34,10 +34,13 @@ def size_input_readers(
     image_size: ImageSize,
     masks: bool,
     batch: int,
+    threads: int | None = None,
     most_boxes: int | None = None,
     own_boxes: OwnBoxes | None = None,
 ) -> InputSizes:
     """Sizes that fit the host. `record_bytes`: the average; `most_boxes`: the most in any image, where known.
+
+    `threads`: the cores for the job, where the host is known: as many images are decoded at once as memory allows.
 
     No box is cut off to save memory: with crowded images, fewer batches are in flight. `own_boxes` are kept, except
     where they would only pad masks.
@@ -45,8 +48,8 @@ def size_input_readers(
     memory = host_memory_mb * _MB
     most = None if most_boxes is None else max(1, most_boxes)
     boxes = most if own_boxes is None else _kept(own_boxes, most, masks)
-    batch_bytes = max(1, batch * decoded_bytes(image_size, boxes or MAX_BOXES, masks))
-    batches = int(memory * _IMAGES_SHARE / batch_bytes)
+    images = int(memory * _IMAGES_SHARE / max(1, decoded_bytes(image_size, boxes or MAX_BOXES, masks)))
+    batches = images // max(1, batch)
     readers = max(1, min(files, _MOST_READERS))
     return InputSizes(
         shuffle_buffer_size=max(1, min(records, int(memory * _SHUFFLE_SHARE / max(1, record_bytes)), _LARGEST_SHUFFLE)),
@@ -56,6 +59,7 @@ def size_input_readers(
         # Few records per turn mix several files; a single file is read in longer blocks.
         read_block_length=32 if readers == 1 else 8,
         max_number_of_boxes=boxes,
+        num_parallel_map_calls=None if threads is None else max(1, min(threads, images // 2)),
     )
 
 
@@ -100,6 +104,9 @@ def input_sizes(config: Config) -> InputSizes:
         num_prefetch_batches=int(train.num_prefetch_batches),
         read_block_length=int(train.read_block_length),
         max_number_of_boxes=int(train.max_number_of_boxes),
+        num_parallel_map_calls=(
+            int(train.num_parallel_map_calls) if train.HasField("num_parallel_map_calls") else None
+        ),
     )
 
 
@@ -127,5 +134,7 @@ def set_input_readers(config: Config, sizes: InputSizes, evaluation_boxes: int |
 def _size_batches(reader: Any, sizes: InputSizes, boxes: int | None) -> None:
     reader.num_parallel_batches = sizes.num_parallel_batches
     reader.num_prefetch_batches = sizes.num_prefetch_batches
+    if sizes.num_parallel_map_calls is not None:
+        reader.num_parallel_map_calls = sizes.num_parallel_map_calls
     if boxes is not None:
         reader.max_number_of_boxes = boxes

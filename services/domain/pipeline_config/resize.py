@@ -5,8 +5,8 @@ from typing import Any
 from services.domain.catalogue import ImageSize
 from services.domain.pipeline_config.families import family_of, network_path, size_law
 from services.domain.pipeline_config.problems import refuse
+from services.domain.pipeline_config.schema.text import Config, copied
 from services.domain.pipeline_config.template import network_of
-from services.domain.pipeline_config.text import Config, copied
 
 
 def image_size(config: Config) -> ImageSize:

@@ -8,12 +8,12 @@ from services.domain.pipeline_config.counts import count_problem
 from services.domain.pipeline_config.families import family_of, network_path
 from services.domain.pipeline_config.metrics import COCO_MASKS
 from services.domain.pipeline_config.problems import refuse
+from services.domain.pipeline_config.schema.text import Config, copied
 from services.domain.pipeline_config.template import network_of
-from services.domain.pipeline_config.text import Config, copied
 
 
 def set_batch_size(config: Config, batch_size: int) -> Config:
-    """The batch size alone. `Plan.with_batch` also adapts the steps and the learning rate."""
+    """The batch size alone. `services.domain.plan.learning_rate` also adapts the steps and the learning rate."""
     _need_count("train_config.batch_size", batch_size)
     changed = copied(config)
     changed.train_config.batch_size = batch_size
@@ -21,7 +21,7 @@ def set_batch_size(config: Config, batch_size: int) -> Config:
 
 
 def set_precision(config: Config, *, bfloat16: bool) -> Config:
-    """Mixed bfloat16 or plain float32. The OD API reads this field on TPUs only, our trainer everywhere."""
+    """Mixed bfloat16, or what the attempt's spec says. The OD API reads this field on TPUs only, our trainer always."""
     changed = copied(config)
     if changed.train_config.use_bfloat16 != bfloat16:
         changed.train_config.use_bfloat16 = bfloat16

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from services.domain.pipeline_config.counts import count_problem
-from services.domain.pipeline_config.floats import float32, shortest
 from services.domain.pipeline_config.problems import refuse
-from services.domain.pipeline_config.text import Config, copied
+from services.domain.pipeline_config.schema.floats import float32, shortest
+from services.domain.pipeline_config.schema.text import Config, copied
 
 _RATE = "train_config.optimizer"
 _MOST_STEPS = 2**32 - 1  # in a schedule's own fields, which may exceed num_steps

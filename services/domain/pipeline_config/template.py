@@ -11,7 +11,7 @@ from services.domain.catalogue import Family, ImageSize, Model
 from services.domain.pipeline_config.counts import MAX_COUNT, count_problem
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.schedule import is_rate
-from services.domain.pipeline_config.text import Config, copied, parse
+from services.domain.pipeline_config.schema.text import Config, copied, parse
 
 MAX_BOXES = 100  # of ground truth per image
 _WARMUP_START = {Family.EFFICIENTDET: 1 / 80, Family.FASTER_RCNN: 1 / 3, Family.MASK_RCNN: 1 / 10}

@@ -11,7 +11,7 @@ __all__ = ["LEAST_BOXES", "NONE", "Adjustments", "bounded", "fewer_boxes", "smal
 
 LEAST_BOXES = 10  # with fewer, the model would learn from incomplete images
 _LEAST_SHUFFLE = 32  # records; with fewer, batches would follow the order of the files
-_SHUFFLE_STEP, _READERS_STEP = 8, 4  # divisors; the largest buffer is at its floor after three
+_SHUFFLE_STEP, _READERS_STEP, _CALLS_STEP = 8, 4, 4  # divisors; the largest buffer is at its floor after three
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,10 @@ class Adjustments:
     """Numbers are upper bounds on what a configuration would have; None bounds nothing."""
 
     async_allocator: bool = False  # GPU: cuda_malloc_async, against fragmentation
-    shuffle_buffer_size: int | None = None  # this and the next two bound host memory
+    shuffle_buffer_size: int | None = None  # this and the next three bound host memory
     num_readers: int | None = None
     batches: int | None = None  # at once: of num_parallel_batches and of num_prefetch_batches
+    parallel_calls: int | None = None  # images decoded at once
     max_number_of_boxes: int | None = None  # of an image; the rest is left out
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,11 +45,8 @@ def bounded(sizes: InputSizes, adjustments: Adjustments) -> InputSizes:
         num_readers=_at_most(sizes.num_readers, adjustments.num_readers),
         num_parallel_batches=_at_most(sizes.num_parallel_batches, adjustments.batches),
         num_prefetch_batches=_at_most(sizes.num_prefetch_batches, adjustments.batches),
-        max_number_of_boxes=(
-            adjustments.max_number_of_boxes
-            if sizes.max_number_of_boxes is None
-            else _at_most(sizes.max_number_of_boxes, adjustments.max_number_of_boxes)
-        ),
+        num_parallel_map_calls=_lower(sizes.num_parallel_map_calls, adjustments.parallel_calls),
+        max_number_of_boxes=_lower(sizes.max_number_of_boxes, adjustments.max_number_of_boxes),
     )
 
 
@@ -61,6 +59,7 @@ def smaller_input(sizes: InputSizes, adjustments: Adjustments) -> Adjustments | 
         ),
         num_readers=max(1, sizes.num_readers // _READERS_STEP),
         batches=1,
+        parallel_calls=_fewer(sizes.num_parallel_map_calls),
     )
     return None if bounded(sizes, smaller) == sizes else smaller
 
@@ -71,6 +70,14 @@ def fewer_boxes(sizes: InputSizes, adjustments: Adjustments) -> Adjustments | No
     if boxes is None or boxes <= LEAST_BOXES:
         return None
     return dataclasses.replace(adjustments, max_number_of_boxes=max(LEAST_BOXES, boxes // 2))
+
+
+def _fewer(calls: int | None) -> int | None:
+    return None if calls is None else max(1, calls // _CALLS_STEP)
+
+
+def _lower(value: int | None, bound: int | None) -> int | None:
+    return bound if value is None else _at_most(value, bound)
 
 
 def _at_most(value: int, bound: int | None) -> int:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.domain import catalogue
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Lever
+from services.domain.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,13 @@ def changes(before: Plan, after: Plan, why: str) -> tuple[Change, ...]:
         sentence = with_cost(f"{what}: {why}", cost)
         found.append(Change(lever, field, in_words(old), in_words(new), sentence, what, why, cost or None))
     return tuple(found)
+
+
+def outside_config(before: Plan, after: Plan) -> list[str]:
+    """The fields that differ and that a pipeline.config does not show: it has no micro-batch and no float16."""
+    found = ["micro_batch"] if before.micro_batch != after.micro_batch else []
+    precisions = {before.precision, after.precision}
+    return [*found, "precision"] if len(precisions) > 1 and Precision.FLOAT16 in precisions else found
 
 
 def in_words(value: Any) -> str:
@@ -108,8 +116,8 @@ def _micro_batch(before: Plan, after: Plan) -> str:
 
 
 def _precision(before: Plan, after: Plan) -> str:
-    if after.precision is Precision.BFLOAT16:
-        return "activations are kept in bfloat16, weights stay in float32"
+    if after.precision is not Precision.FLOAT32:
+        return f"activations are kept in {after.precision}, weights stay in float32"
     return "activations are kept in float32 again"
 
 
@@ -154,8 +162,10 @@ def _cost_of_pieces(before: Plan, after: Plan) -> str:
 
 
 def _cost_of_rounding(before: Plan, after: Plan) -> str:
-    rounded = after.precision is Precision.BFLOAT16
-    return "activations are rounded, which may change the result slightly" if rounded else ""
+    rounded = "activations are rounded, which may change the result slightly"
+    if after.precision is Precision.FLOAT16:
+        return f"{rounded}, and updates that overflow are skipped"
+    return rounded if after.precision is Precision.BFLOAT16 else ""
 
 
 def _cost_of_fewer_proposals(before: Plan, after: Plan) -> str:

@@ -15,3 +15,4 @@ class InputSizes:
     num_prefetch_batches: int
     read_block_length: int
     max_number_of_boxes: int | None  # of ground truth kept per image; None: what the configuration has
+    num_parallel_map_calls: int | None = None  # images decoded at once; None: as many as the trainer has cores

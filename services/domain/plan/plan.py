@@ -1,21 +1,16 @@
 """A Plan: the settings of one attempt that decide how much memory it needs and how long it trains."""
 
 import dataclasses
-import enum
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, ImageSize
+from services.domain.precision import Precision
 
 _EVALUATIONS = 10
 _LEAST_BETWEEN_EVALUATIONS = 200  # steps
-
-
-class Precision(enum.StrEnum):
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
 
 
 class PlanError(ValueError):
@@ -70,19 +65,6 @@ class Plan:
     def accumulation(self) -> int:
         """Micro-batches whose gradients are summed for one update."""
         return self.batch_size // self.micro_batch
-
-    def with_batch(self, batch_size: int, micro_batch: int) -> Self:
-        """The same training at another batch size: learning rate in proportion, as many images seen (linear rule)."""
-        if batch_size < 1:
-            raise PlanError(f"batch_size: must be at least 1, got {batch_size}")
-        factor = batch_size / self.batch_size
-        return dataclasses.replace(
-            self,
-            batch_size=batch_size,
-            micro_batch=micro_batch,
-            steps=max(1, round(self.steps / factor)),
-            learning_rate=self.learning_rate * factor,
-        )
 
     def evaluate_every(self, evaluations: int | None) -> int:
         """Steps between `evaluations`, the last of which is at the end; 0: only at the end.

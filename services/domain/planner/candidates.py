@@ -12,14 +12,17 @@ from typing import Any, NamedTuple
 
 from services.domain import catalogue
 from services.domain.catalogue import Family, ImageSize
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.learning_rate import rescaled_to_batch
+from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Lever, Policy
+from services.domain.precision import Precision
 
 _PROPOSALS = (150, 100, 64)  # fewer lose objects in a crowded image
 _SECOND_STAGE_FLOOR = 32
 _LARGEST_PIECE = 256  # images; a batch of millions would otherwise have hundreds of divisors to try
-# Families that were measured to need less in bfloat16. Most of a Mask R-CNN's memory is crops, which stay in float32.
-_BFLOAT16_FAMILIES = (Family.EFFICIENTDET, Family.FASTER_RCNN)
+# Families that were measured to need less in bfloat16; float16 has as many bytes. Most of a Mask R-CNN's memory is
+# crops, which stay in float32.
+_HALF_FAMILIES = (Family.EFFICIENTDET, Family.FASTER_RCNN)
 
 
 class Candidate(NamedTuple):
@@ -48,16 +51,19 @@ class Candidate(NamedTuple):
             second_stage_batch=self.second_stage_batch,
         )
         if self.batch_size != asked.batch_size:
-            return changed.with_batch(self.batch_size, self.micro_batch)
+            return rescaled_to_batch(changed, self.batch_size, self.micro_batch)
         return replace(changed, micro_batch=self.micro_batch)
 
 
-def candidates(asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: str | None = None) -> Iterator[Candidate]:
+def candidates(
+    asked: Plan, policy: Policy, *, half: Precision | None, largest_model: str | None = None
+) -> Iterator[Candidate]:
     """Every setting that `policy` allows, from `asked` down. Of settings that need the same memory, only the first.
 
-    `largest_model`: larger backbones are left out, because the job has already given them up.
+    `half`: the two-byte format that the device computes fast. `largest_model`: larger backbones are left out, because
+    the job has already given them up.
     """
-    positions = positions_of(asked, policy, bfloat16=bfloat16, largest_model=largest_model)
+    positions = positions_of(asked, policy, half=half, largest_model=largest_model)
     order = (*(lever for lever in Lever if lever not in policy.levers), *reversed(policy.levers))
     # Indices instead of a dict: thousands of look-ups by name would double the time of a search.
     micro_at, precision_at, proposals_at, size_at, model_at, batch_at = (order.index(lever) for lever in Lever)
@@ -69,7 +75,7 @@ def candidates(asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: st
 
 
 def positions_of(
-    asked: Plan, policy: Policy, *, bfloat16: bool, largest_model: str | None = None
+    asked: Plan, policy: Policy, *, half: Precision | None, largest_model: str | None = None
 ) -> dict[Lever, Sequence[Any]]:
     """The values of each lever from `asked` to its floor; one value where the policy or the model forbids the lever."""
     model = catalogue.get(asked.model)
@@ -78,7 +84,7 @@ def positions_of(
             asked.micro_batch,
             *_divisors(asked.batch_size, min(asked.micro_batch - 1, _LARGEST_PIECE)),
         ),
-        Lever.PRECISION: _precisions(asked, bfloat16),
+        Lever.PRECISION: _precisions(asked, half),
         Lever.PROPOSALS: _second_stages(asked),
         Lever.IMAGE_SIZE: (
             asked.image_size,
@@ -101,11 +107,9 @@ def _divisors(batch: int, most: int) -> tuple[int, ...]:
     return tuple(sorted((number for number in both if number <= most), reverse=True))
 
 
-def _precisions(asked: Plan, bfloat16: bool) -> tuple[Precision, ...]:
-    able = bfloat16 and catalogue.get(asked.model).family in _BFLOAT16_FAMILIES
-    return (
-        (asked.precision, Precision.BFLOAT16) if able and asked.precision is Precision.FLOAT32 else (asked.precision,)
-    )
+def _precisions(asked: Plan, half: Precision | None) -> tuple[Precision, ...]:
+    needs_less = asked.precision is Precision.FLOAT32 and catalogue.get(asked.model).family in _HALF_FAMILIES
+    return (asked.precision, half) if half is not None and needs_less else (asked.precision,)
 
 
 def _second_stages(asked: Plan) -> tuple[tuple[int | None, int | None], ...]:

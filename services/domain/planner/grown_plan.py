@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Lever
 from services.domain.planner.candidates import largest_piece
 from services.domain.planner.decision import Decision, decide
 from services.domain.planner.request import Failure, PlanRequest
 from services.domain.planner.search import Search
+from services.domain.precision import Precision
 from services.domain.sizes import in_mb
 
 __all__ = ["grown_plan"]
@@ -43,7 +44,7 @@ def grown_plan(
         request,
         asked=whole,
         policy=replace(policy, levers=kept),
-        bfloat16=request.bfloat16 or current.precision is Precision.BFLOAT16,
+        half=request.half if current.precision is Precision.FLOAT32 else current.precision,
     )
     chosen = Search(wider.knowing(failures), capacity, failures).choose_before(current)
     if chosen is None:

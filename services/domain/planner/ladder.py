@@ -58,7 +58,7 @@ def _descending(request: PlanRequest, below: Plan | None) -> Iterator[tuple[Cand
     """The candidates that need less than all before them, and less than `below`."""
     lowest = request.law.predict(below).high if below else None
     largest_model = below.model if below else None
-    for candidate in candidates(request.asked, request.policy, bfloat16=request.bfloat16, largest_model=largest_model):
+    for candidate in candidates(request.asked, request.policy, half=request.half, largest_model=largest_model):
         prediction = request.law.predict(candidate)
         if lowest is None or prediction.high < lowest:
             lowest = prediction.high

@@ -28,7 +28,7 @@ def probe_for(
     largest = asked.micro_batch if is_first and asked.batch_size == plan.batch_size else plan.micro_batch
     start = dataclasses.replace(plan, micro_batch=max(largest, plan.micro_batch))
     points = [dataclasses.replace(point, software=None) for point in points]
-    choices = positions_of(start, policy, bfloat16=False)[Lever.MICRO_BATCH]
+    choices = positions_of(start, policy, half=None)[Lever.MICRO_BATCH]
     if len(choices) < 2 or _is_known(plan, points):
         return None
     scale = MemoryLaw(points).predict(plan).bytes / MemoryLaw().predict(plan).bytes

@@ -7,6 +7,7 @@ from typing import Self
 from services.domain.memory.law import MemoryLaw, Point
 from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Policy
+from services.domain.precision import Precision
 
 __all__ = ["Failure", "PlanRequest"]
 
@@ -39,7 +40,7 @@ class PlanRequest:
     asked: Plan
     policy: Policy
     law: MemoryLaw
-    bfloat16: bool = False  # the device computes it fast, so the precision lever may be used
+    half: Precision | None = None  # what the device computes fast in two bytes: the value of the precision lever
 
     def knowing(self, failures: Iterable[Failure]) -> Self:
         """The same request with a law that allows for `failures`."""

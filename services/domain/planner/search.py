@@ -31,7 +31,7 @@ class Search:
         self._request = request
         self._capacity = capacity
         law = request.law
-        found = candidates(request.asked, request.policy, bfloat16=request.bfloat16, largest_model=largest_model)
+        found = candidates(request.asked, request.policy, half=request.half, largest_model=largest_model)
         self._predicted = ((candidate, law.predict(candidate)) for candidate in found)
         self._smallest = next(self._predicted)
         failed = [law.predict(failure.plan).bytes for failure in failures if failure.limit_bytes >= capacity]

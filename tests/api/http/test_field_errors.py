@@ -12,7 +12,7 @@ from api.http import problems
 from api.http.field_errors import _model, faults_of
 from api.schemas import patterns
 from api.schemas.jobs import SubmitBody
-from api.schemas.users import UserBody
+from api.schemas.users.users import UserBody
 from api.schemas.webhooks import WebhookBody
 from tests.support.api_service import Service, expect_problem
 

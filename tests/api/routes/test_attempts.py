@@ -8,7 +8,7 @@ from services.domain import pipeline_config
 from services.domain.jobs.states import State
 from services.store.models import Attempt
 from tests.support.api_service import Service, expect_problem
-from tests.support.zoo import zoo_like
+from tests.support.training.zoo import zoo_like
 
 
 def test_attempts_show_plan_device_times_and_end(service_on_each: Service) -> None:

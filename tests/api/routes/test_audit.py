@@ -6,10 +6,12 @@ from typing import Any
 from fastapi.routing import iter_route_contexts
 
 from services.clock import utc_now
+from services.devices import reports
 from services.domain.jobs.states import State
-from services.store import audit
+from services.store.users import audit
 from tests.api.routes.test_uploads import TAR, ZOO, records, tarred
 from tests.support.api_service import BODY, Browser, Service
+from tests.support.desk import GB, gpu
 
 __all__ = ["records"]
 
@@ -21,6 +23,7 @@ def test_every_route_that_changes_something_is_written_down(service: Service, re
     waiting = [service.job() for _ in range(2)]
     hook = service.post("/v1/webhooks", json={"url": "https://hooks.example"}).headers["location"]
     token = service.post("/v1/tokens", json={"name": "spare"}).headers["location"]
+    reports.report(service.store, "box", [gpu(0, 24 * GB, 24 * GB)])
     browser = Browser(service)
 
     def ask(method: str, path: str, by: str = "anna", **options: Any) -> Any:
@@ -43,6 +46,10 @@ def test_every_route_that_changes_something_is_written_down(service: Service, re
         ("POST", "/v1/checkpoints"): (
             ask("POST", "/v1/checkpoints?name=zoo", content=tarred(ZOO), headers=TAR),
             "checkpoint.add",
+        ),
+        ("POST", "/v1/devices/{host}/{key}/qualify"): (
+            ask("POST", "/v1/devices/box/gpu-0/qualify", "admin"),
+            "device.qualify",
         ),
         ("POST", "/v1/tokens"): (ask("POST", "/v1/tokens", json={"name": "ci"}), "token.create"),
         ("DELETE", "/v1/tokens/{token_id}"): (ask("DELETE", token), "token.revoke"),

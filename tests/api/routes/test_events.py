@@ -21,7 +21,7 @@ from services.store import events
 from services.store.models import Device, Job, Token
 from services.users import directory, principal
 from tests.support.api_service import Service, expect_problem
-from tests.support.records import DEVICE
+from tests.support.training.records import DEVICE
 
 
 def parse(text: str) -> list[dict[str, Any]]:

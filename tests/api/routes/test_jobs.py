@@ -9,7 +9,7 @@ import pytest
 from services.domain import pipeline_config
 from services.domain.jobs.states import State
 from tests.support.api_service import BODY, Service, expect_problem
-from tests.support.zoo import zoo_like
+from tests.support.training.zoo import zoo_like
 
 
 def test_a_job_is_accepted_and_is_where_the_location_says(service_on_each: Service) -> None:

@@ -8,7 +8,7 @@ from services.domain.jobs.states import State
 from services.jobs import queries
 from tests.support.api_service import Service
 from tests.support.counting import counted
-from tests.support.records import DEVICE
+from tests.support.training.records import DEVICE
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/queue"])

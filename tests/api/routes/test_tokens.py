@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.store import accounts
+from services.store.users import accounts
 from services.users.principal import Scope
 from tests.support.api_service import Service, expect_problem
 from tests.support.desk import ago

@@ -21,7 +21,7 @@ from services.library import upload_check
 from services.store.models import AuditEntry
 from services.users import directory
 from tests.support.api_service import BODY, Service, expect_problem
-from tests.support.checkpoint_index import index_of, shapes_of
+from tests.support.training.checkpoint_index import index_of, shapes_of
 
 TAR = {"Content-Type": "application/x-tar"}
 TarMode = Literal["w", "w:gz"]

@@ -9,7 +9,7 @@ import pytest
 from services.domain import catalogue
 from services.domain.checkpoints.fit import misfit
 from services.domain.checkpoints.index import UnreadableIndex, read_shapes
-from tests.support.checkpoint_index import shapes_of, write_index
+from tests.support.training.checkpoint_index import shapes_of, write_index
 
 D0 = catalogue.get("efficientdet_d0")
 

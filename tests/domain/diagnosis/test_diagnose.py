@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.gpu_plans import CARDS, DESKTOPS, Card
 from services.domain.contract import AllocatorStats, DeviceKind, Outcome, Reason
 from services.domain.diagnosis.case import Case, Diagnosis
 from services.domain.diagnosis.diagnose import diagnose, how_it_ended, signal_of
@@ -285,3 +286,35 @@ def test_the_allocators_limit_separates_two_jobs_in_one_log() -> None:
 
 def test_the_trainers_reason_is_part_of_the_message() -> None:
     assert diagnose(Case(23, reason=Reason.NAN_LOSS)).why == "the trainer reported: nan loss"
+
+
+CREATED = (
+    "I tensorflow/core/common_runtime/gpu/gpu_device.cc:2019] Created device "
+    "/job:localhost/replica:0/task:0/device:GPU:0 with {limit} MB memory:  -> device: 0, "
+    "name: {name}, pci bus id: 0000:01:00.0, compute capability: {capability}\n"
+    "RESOURCE_EXHAUSTED: OOM when allocating tensor with shape[8,256,128,128] and type float on "
+    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+)
+
+
+def log_of(card: Card, neighbour_mb: int = 0) -> bytes:
+    limit = replace(card, display=card.display + neighbour_mb).given() // MB
+    capability = "{}.{}".format(*card.capability)
+    return CREATED.format(limit=limit, name=card.name, capability=capability).encode()
+
+
+SMALL = [card for card in [*CARDS, *DESKTOPS] if card.total in (4096, 6144, 8192)]
+
+
+@pytest.mark.parametrize("card", SMALL, ids=lambda card: card.name)
+def test_an_empty_small_card_has_no_neighbour(card: Card) -> None:
+    """TensorFlow's limit is far below what is free: that is its reserve, and a desktop is not waited for."""
+    assert diagnose(Case(1, [log_of(card)])).diagnosis is Diagnosis.TOO_LARGE
+    known = Case(1, [log_of(card)], device_kind=DeviceKind.GPU, limit=card.given(), total=card.total * MB)
+    free = (card.total - card.driver - card.display) * MB
+    assert diagnose(replace(known, free_at_claim=free)).diagnosis is Diagnosis.TOO_LARGE
+
+
+@pytest.mark.parametrize("card", [card for card in SMALL if card.total > 5500], ids=lambda card: card.name)
+def test_a_neighbour_with_5_gb_of_a_small_card_is_one(card: Card) -> None:
+    assert diagnose(Case(1, [log_of(card, 5000)])).diagnosis is Diagnosis.NEIGHBOUR

@@ -94,6 +94,58 @@ def test_a_death_without_an_outcome_is_read_from_the_log(line: str, diagnosis: D
     assert read_ending(exit_status, None, [f"step 1\n{line}\n".encode()]).diagnosis is diagnosis
 
 
+FAULTS = [
+    "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was "
+    "encountered",
+    "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
+    "INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered",
+    "CUDA error: no kernel image is available for execution on the device: CUDA_ERROR_NO_BINARY_FOR_GPU",
+    "failed to load PTX text as a module: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
+    "InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: device kernel image is invalid",
+    "InternalError: cudaSetDevice() on GPU:0 failed. Status: CUDA-capable device(s) is/are busy or unavailable",
+    "InternalError: cudaGetDevice() failed. Status: system not yet initialized",
+    "InternalError: cudaGetDevice() failed. Status: CUDA driver version is insufficient for CUDA runtime version",
+    "[12345.678901] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus.",
+]
+
+
+@pytest.mark.parametrize("line", FAULTS)
+@pytest.mark.parametrize("exit_status", [1, -signal.SIGABRT, -signal.SIGSEGV])
+def test_a_failure_of_the_device_is_neither_a_bug_nor_a_lack_of_memory(line: str, exit_status: int) -> None:
+    log = f"step 1\n{line}\nUnexpected Event status: 1\nAborted (core dumped)\n"
+    ending = read_ending(exit_status, None, [log.encode()])
+    assert ending.diagnosis is Diagnosis.DEVICE
+    assert line[:60] in ending.message
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_where_the_trainer_reports_an_error_the_log_may_blame_the_device(line: str) -> None:
+    said = Outcome(reason=Reason.ERROR, message="InternalError: Failed to copy")
+    assert read_ending(1, said, [f"step 1\n{line}\n".encode()]).diagnosis is Diagnosis.DEVICE
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_a_fault_after_memory_ran_out_is_its_consequence(line: str) -> None:
+    log = f"RESOURCE_EXHAUSTED: OOM when allocating tensor\n{line}\n"
+    assert read_ending(-signal.SIGABRT, None, [log.encode()]).diagnosis is Diagnosis.TOO_LARGE
+
+
+def test_memory_that_cannot_be_had_after_a_fault_is_its_consequence() -> None:
+    log = f"{FAULTS[0]}\nRESOURCE_EXHAUSTED: OOM when allocating tensor\n"
+    assert read_ending(-signal.SIGABRT, None, [log.encode()]).diagnosis is Diagnosis.DEVICE
+
+
+def test_a_training_on_the_cpu_that_finds_no_gpu_is_not_ended_by_it() -> None:
+    log = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nValueError: bad\n"
+    assert read_ending(1, None, [log.encode()]).diagnosis is Diagnosis.BUG
+
+
+def test_a_device_that_tensorflow_cannot_use_is_blamed() -> None:
+    said = Outcome(reason=Reason.BAD_DEVICE, message="TensorFlow sees 0 GPU(s)")
+    assert read_ending(34, said).diagnosis is Diagnosis.DEVICE
+    assert read_ending(34, None).diagnosis is Diagnosis.DEVICE
+
+
 HARMLESS = [
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB. The caller indicates that this is not a "
     "failure, but this may mean that there could be performance gains if more memory were available.",

@@ -181,6 +181,29 @@ def test_a_full_disk_names_its_host_and_what_to_do() -> None:
 # Fragmentation
 
 
+def failed_on(*devices: str, saved: bool = False) -> Remedy:
+    tried = [Tried(Diagnosis.DEVICE, is_gpu=True, device=device, saved=saved) for device in devices]
+    return remedy_for(tried, Scene(message="illegal address"), max_attempts=1)
+
+
+def test_a_device_that_fails_costs_the_job_no_attempt() -> None:
+    remedy = failed_on("box/gpu-0")
+    assert (remedy.next, attempts_used([Tried(Diagnosis.DEVICE)])) == (Next.AGAIN, 0)
+    assert "another device" in remedy.said
+
+
+def test_a_job_that_makes_two_devices_fail_is_the_cause() -> None:
+    remedy = failed_on("box/gpu-0", "box/gpu-1")
+    assert remedy.next is Next.FAIL
+    assert remedy.reason == "illegal address (2 devices failed like this with this job)"
+
+
+def test_a_job_that_makes_one_device_fail_again_and_again_is_the_cause() -> None:
+    assert failed_on("box/gpu-0", "box/gpu-0").next is Next.AGAIN
+    assert failed_on("box/gpu-0", "box/gpu-0", "box/gpu-0").next is Next.FAIL
+    assert failed_on("box/gpu-0", "box/gpu-0", "box/gpu-0", saved=True).next is Next.AGAIN
+
+
 def test_fragmentation_leads_to_the_other_allocator_and_then_to_a_smaller_plan() -> None:
     first = after(Diagnosis.FRAGMENTATION, is_gpu=True)
     assert first.next is Next.AGAIN
@@ -278,12 +301,24 @@ def test_a_pipeline_at_its_floor_fails_and_names_the_memory_used() -> None:
     assert "box7 has too little memory (the trainer used 3072 MB)" in (failed.reason or "")
 
 
+def test_images_decoded_at_once_become_fewer_too() -> None:
+    sizes, adjustments, calls = dataclasses.replace(SIZES, num_parallel_map_calls=64), NONE, []
+    for _ in range(3):
+        adjustments = after(Diagnosis.HOST, scene=Scene(input=sizes), adjustments=adjustments).adjustments
+        sizes = bounded(sizes, adjustments)
+        calls.append(sizes.num_parallel_map_calls)
+    assert calls == [16, 4, 1]
+    assert smaller_input(sizes, adjustments) is None
+
+
 def test_bounds_hold_on_another_host_and_never_enlarge() -> None:
     bounds = Adjustments(shuffle_buffer_size=100, num_readers=2, batches=1, max_number_of_boxes=20)
     assert bounded(SIZES, bounds) == InputSizes(100, 2, 1, 1, 8, 20)
     small = InputSizes(5, 1, 1, 1, 8, 3)
     assert bounded(small, bounds) == small
     assert bounded(SIZES, NONE) == SIZES
+    many = dataclasses.replace(SIZES, num_parallel_map_calls=16)
+    assert bounded(many, Adjustments(parallel_calls=4)).num_parallel_map_calls == 4
 
 
 def test_adjustments_survive_json_and_leave_out_defaults() -> None:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from services.domain import catalogue
 from services.domain.catalogue import Family
 from services.domain.memory import prior
+from services.domain.memory.gpu_limit import WORKSPACE_BYTES
 from services.domain.memory.law import MemoryLaw, Point, Prediction
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
+from services.domain.precision import Precision
 
 MODELS = list(catalogue.MODELS.values())
 GB = 2**30
@@ -463,3 +465,25 @@ def test_after_one_probe_training_may_come_to_five_per_cent_more_whatever_was_me
     for peak in range(said, said + 20):
         prediction = MemoryLaw([Point.of(plan, peak)]).predict(plan)
         assert 1.055 < prediction.high / prediction.bytes < 1.06
+
+
+def test_a_kind_of_card_that_was_never_measured_has_a_wider_interval() -> None:
+    here = Point.of(D0, MemoryLaw().predict(D0).bytes)
+    elsewhere = dataclasses.replace(here, hardware="capability 7.5, cuDNN 9.3")
+    measured = dataclasses.replace(here, hardware="capability 8.6, cuDNN 9.3")
+
+    def width(*points: Point) -> int:
+        found = MemoryLaw(points, hardware="capability 8.6, cuDNN 9.3", on_gpu=True).predict(D0)
+        return found.high - found.low
+
+    assert width(measured) < width(elsewhere) < width()
+    on_slot = MemoryLaw().predict(D0)
+    assert on_slot.high + WORKSPACE_BYTES <= MemoryLaw(on_gpu=True).predict(D0).high
+    assert on_slot.bytes == MemoryLaw(on_gpu=True).predict(D0).bytes
+
+
+def test_points_of_this_kind_of_card_overrule_those_of_another() -> None:
+    other = dataclasses.replace(Point.of(D0, 3 * GB), hardware="capability 7.5")
+    this = dataclasses.replace(Point.of(D0, GB), hardware="capability 8.6")
+    law = MemoryLaw([other, this], hardware="capability 8.6", on_gpu=True)
+    assert law.predict(D0).bytes == pytest.approx(GB, rel=0.05)

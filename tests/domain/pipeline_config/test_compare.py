@@ -12,9 +12,9 @@ from services.domain.pipeline_config import (
     parse,
     set_backbone,
 )
-from services.domain.pipeline_config.floats import float32, shortest
 from services.domain.pipeline_config.resize import set_image_size
 from services.domain.pipeline_config.rewrite import set_batch_size
+from services.domain.pipeline_config.schema.floats import float32, shortest
 
 
 def _config(name="faster_rcnn_resnet50", **settings):

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import json, sys
 from google.protobuf.internal import api_implementation
-from services.domain.pipeline_config import messages
+from services.domain.pipeline_config.schema import messages
 installed = messages.install()
 from object_detection.protos import model_pb2, pipeline_pb2, string_int_label_map_pb2
 config = pipeline_pb2.TrainEvalPipelineConfig()

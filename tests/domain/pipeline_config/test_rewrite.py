@@ -17,6 +17,7 @@ from services.domain.pipeline_config import (
     compare,
     identify,
     image_size,
+    input_sizes,
     parse,
     plan_of,
     set_backbone,
@@ -31,6 +32,7 @@ from services.domain.pipeline_config.readers import decoded_bytes
 from services.domain.pipeline_config.resize import set_image_size
 from services.domain.pipeline_config.rewrite import set_batch_size, set_precision, set_proposals
 from services.domain.pipeline_config.schedule import peak_learning_rate, set_schedule
+from services.domain.plan.learning_rate import rescaled_to_batch
 
 MODELS = list(catalogue.MODELS.values())
 TWO_STAGE = [model for model in MODELS if model.family is not Family.EFFICIENTDET]
@@ -53,7 +55,7 @@ def _config(name="faster_rcnn_resnet50", **settings):
 
 def _at_batch(config, batch):
     """The same training at another batch size, by applying a plan."""
-    return apply(plan_of(config).with_batch(batch, batch), config)
+    return apply(rescaled_to_batch(plan_of(config), batch, batch), config)
 
 
 def _with_rate(kind, optimizer="momentum_optimizer", steps=1000, batch=8):
@@ -526,6 +528,25 @@ def test_readers_fit_the_data_and_the_host(records, record_bytes, files, host_me
     in_flight = batches * batch * decoded_bytes((side, side), 100, masks)
     smallest = (sizes.num_prefetch_batches, sizes.num_parallel_batches) == (1, 1)
     assert smallest or in_flight <= host_memory_mb * 2**20 / 4
+
+
+@pytest.mark.parametrize(
+    ("threads", "changes", "calls"),
+    [
+        (None, {}, None),  # before the host is known
+        (16, {}, 16),
+        (16, {"batch": 1}, 16),  # whatever the batch
+        (16, {"batch": 64}, 16),
+        (16, {"masks": True, "image_size": (1024, 1024)}, 4),  # 432 MB each, in an eighth of 16,000 MB
+        (16, {"masks": True, "image_size": (1024, 1024), "host_memory_mb": 500}, 1),
+    ],
+)
+def test_as_many_images_are_decoded_at_once_as_cores_and_memory_allow(threads, changes, calls):
+    sizes = _sizes(threads=threads, **changes)
+    assert sizes.num_parallel_map_calls == calls
+    config = set_input_readers(_config(), sizes)
+    assert input_sizes(config).num_parallel_map_calls == calls
+    assert config.eval_input_reader[0].num_parallel_map_calls == (calls or 64)  # the OD API's default
 
 
 def _boxes(config):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from services.domain import catalogue
 from services.domain.pipeline_config import ConfigError, build_config, check, comments, parse, to_text
 from services.domain.pipeline_config.problems import MAX_PROBLEMS
-from services.domain.pipeline_config.scan import scan
-from services.domain.pipeline_config.text import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS, empty
+from services.domain.pipeline_config.schema.scan import scan
+from services.domain.pipeline_config.schema.text import MAX_CHARACTERS, MAX_DEPTH, MAX_TOKENS, empty
 
 RESIZER = "model { faster_rcnn {\n  image_resizer {\n    "
 

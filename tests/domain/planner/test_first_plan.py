@@ -3,12 +3,12 @@
 import pytest
 
 from services.domain.memory.law import MemoryLaw, Point
-from services.domain.plan.plan import Precision
 from services.domain.plan.policy import Lever, Policy
 from services.domain.planner.decision import Decision, GiveUp
 from services.domain.planner.first_plan import first_plan
 from services.domain.planner.ladder import ladder
 from services.domain.planner.request import PlanRequest
+from services.domain.precision import Precision
 from services.domain.sizes import in_mb
 from tests.support.plans import D0, GB, LAW, R101, but, need
 
@@ -71,17 +71,18 @@ def test_the_policys_order_decides_which_lever_goes_first():
     assert decision.plan == but(D0, image_size=(384, 384))
 
 
-def test_precision_is_a_lever_only_where_the_device_is_good_at_it():
-    half = but(D0, micro_batch=1, precision=Precision.BFLOAT16)
+@pytest.mark.parametrize("fast", [Precision.BFLOAT16, Precision.FLOAT16])
+def test_precision_is_a_lever_only_where_the_device_is_good_at_it(fast):
+    half = but(D0, micro_batch=1, precision=fast)
     capacity = need(half)
-    assert planned(PlanRequest(D0, Policy(), LAW, True), capacity).plan == half
+    assert planned(PlanRequest(D0, Policy(), LAW, fast), capacity).plan == half
     assert planned(PlanRequest(D0, Policy(), LAW), capacity).plan.precision is Precision.FLOAT32
 
 
 def test_precision_is_a_lever_where_the_second_stage_is_a_small_part():
     mask = but(R101, model="mask_rcnn_resnet101_fpn")
-    for asked, precision in ((R101, Precision.BFLOAT16), (mask, Precision.FLOAT32)):
-        decision = planned(PlanRequest(asked, Policy(), LAW, True), need(but(asked, micro_batch=1)) - 1)
+    for asked, precision in ((R101, Precision.FLOAT16), (mask, Precision.FLOAT32)):
+        decision = planned(PlanRequest(asked, Policy(), LAW, Precision.FLOAT16), need(but(asked, micro_batch=1)) - 1)
         assert decision.plan.precision is precision
 
 
@@ -177,12 +178,19 @@ COSTS = {
 }
 
 
+def test_the_cost_of_float16_includes_skipped_updates():
+    request = PlanRequest(D0, Policy(levers=(Lever.PRECISION,)), LAW, Precision.FLOAT16)
+    decision = planned(request, need(but(D0, precision=Precision.FLOAT16)))
+    assert "activations are kept in float16, weights stay in float32" in decision.changes[0].reason
+    assert "updates that overflow are skipped" in decision.changes[0].reason
+
+
 @pytest.mark.parametrize("lever", Lever)
 def test_every_lever_states_its_cost(lever):
     asked = D0 if lever is Lever.PRECISION else R101
-    rungs = ladder(PlanRequest(asked, Policy(levers=(lever,)), LAW, True), [])
+    rungs = ladder(PlanRequest(asked, Policy(levers=(lever,)), LAW, Precision.BFLOAT16), [])
     assert len(rungs) > 1
-    decision = planned(PlanRequest(asked, Policy(levers=(lever,)), LAW, True), rungs[-1].prediction.high)
+    decision = planned(PlanRequest(asked, Policy(levers=(lever,)), LAW, Precision.BFLOAT16), rungs[-1].prediction.high)
     assert COSTS[lever] in decision.summary
     assert any(COSTS[lever] in change.reason for change in decision.changes)
     assert COSTS[lever] in rungs[-1].sentence

@@ -2,10 +2,11 @@
 
 import pytest
 
-from services.domain.plan.plan import Precision
+from services.domain.plan.learning_rate import rescaled_to_batch
 from services.domain.plan.policy import Lever, Policy
 from services.domain.planner.grown_plan import grown_plan
 from services.domain.planner.request import Failure, PlanRequest
+from services.domain.precision import Precision
 from tests.support.plans import D0, GB, LAW, R101, but, need
 
 
@@ -30,14 +31,15 @@ def test_it_grows_as_far_as_the_memory_allows():
     assert grown(SHRUNK, capacity).plan == but(R101, micro_batch=4)
 
 
-def test_precision_grows_back_too_even_without_fast_bfloat16():
-    half = but(D0, precision=Precision.BFLOAT16, micro_batch=1)
+@pytest.mark.parametrize("precision", [Precision.BFLOAT16, Precision.FLOAT16])
+def test_precision_grows_back_too_even_where_the_device_is_not_fast_in_it(precision):
+    half = but(D0, precision=precision, micro_batch=1)
     assert grown(half, 64 * GB, asked=D0).plan == D0
     assert grown(half, need(half), asked=D0, meant_for=1) is None
 
 
 def test_a_backbone_and_a_batch_stay_as_they_are_when_a_plan_grows():
-    current = but(SHRUNK, model="faster_rcnn_resnet50_fpn").with_batch(4, 1)
+    current = rescaled_to_batch(but(SHRUNK, model="faster_rcnn_resnet50_fpn"), 4, 1)
     plan = grown(current, 200 * GB).plan
     assert plan == but(current, micro_batch=4, image_size=(640, 640), proposals=300, second_stage_batch=64)
 

@@ -33,7 +33,7 @@ def running(desk: Desk) -> Claim:
 def end(
     desk: Desk, claim: Claim, diagnosis: Diagnosis, message: str = "it ended", outcome: Outcome | None = None
 ) -> None:
-    assert desk.conclude(claim, AttemptResults(None, outcome, Ending(diagnosis, message, None))) is not None
+    assert desk.finish(claim, AttemptResults(None, outcome, Ending(diagnosis, message, None))) is not None
 
 
 def again(desk: Desk, job_id: int) -> Claim:

@@ -3,7 +3,7 @@
 import dataclasses
 
 from services.attempts import ingest
-from services.attempts.evidence import HostFacts
+from services.attempts.evidence import HostEvidence
 from services.domain import pipeline_config
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
 from services.domain.jobs.states import State
@@ -37,13 +37,13 @@ def run_out(
     in_use: int,
     requested: int = 500 * MB,
     limit: int = 4000 * MB,
-    facts: HostFacts | None = None,
+    host: HostEvidence | None = None,
 ) -> str:
     """End the attempt as a trainer that runs out of device memory does. Returns the diagnosis."""
     stats = AllocatorStats(limit=limit, in_use=in_use, peak=in_use, requested=requested, allocator="GPU_0_bfc")
     said = Outcome(Reason.DEVICE_MEMORY, "the device ran out of memory", allocator=stats)
-    left = desk.left(claim, EXIT_CODES[Reason.DEVICE_MEMORY], said, DUMP, facts)
-    assert desk.conclude(claim, left) is not None
+    left = desk.left(claim, EXIT_CODES[Reason.DEVICE_MEMORY], said, DUMP, host)
+    assert desk.finish(claim, left) is not None
     return desk.attempt(claim).diagnosis or ""
 
 
@@ -96,7 +96,7 @@ def test_the_attempt_stores_the_lines_and_numbers_of_its_diagnosis(desk: Desk) -
 def test_log_lines_that_no_database_can_store_do_not_block_the_end(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
-    desk.conclude(claim, desk.left(claim, 1, log="ValueError: a \0 in the text\n"))
+    desk.finish(claim, desk.left(claim, 1, log="ValueError: a \0 in the text\n"))
     finding = desk.attempt(claim).finding
     assert finding is not None
     assert finding["evidence"][0]["text"] == "ValueError: a  in the text"
@@ -142,7 +142,7 @@ def test_gpu_memory_beyond_the_allocators_limit_is_not_fragmentation(desk: Desk)
     claim = desk.claimed()
     stats = AllocatorStats(in_use=int(7.2 * GB), peak=int(7.2 * GB), requested=GB // 2)
     said = Outcome(Reason.DEVICE_MEMORY, "the device ran out of memory", allocator=stats)
-    desk.conclude(claim, desk.left(claim, EXIT_CODES[Reason.DEVICE_MEMORY], said, DUMP))
+    desk.finish(claim, desk.left(claim, EXIT_CODES[Reason.DEVICE_MEMORY], said, DUMP))
     assert desk.attempt(claim).diagnosis == "too_large"
 
 
@@ -150,8 +150,8 @@ def test_a_process_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) 
     """The host's last report did not include the process yet."""
     desk.report(gpu(0, 8 * GB, 8 * GB))
     claim = desk.claimed()
-    facts = HostFacts(6 * GB, ({"pid": 815, "name": "blender", "used_bytes": 6 * GB},))
-    assert run_out(desk, claim, in_use=GB, limit=7 * GB, facts=facts) == "neighbour"
+    host = HostEvidence(6 * GB, ({"pid": 815, "name": "blender", "used_bytes": 6 * GB},))
+    assert run_out(desk, claim, in_use=GB, limit=7 * GB, host=host) == "neighbour"
     job = desk.job(claim.job_id)
     assert (job.state, job.plan) == (State.QUEUED, desk.attempt(claim).plan)
     assert "blender (process 815) holds 6144 MB of GPU 0" in waits_for(job)
@@ -159,10 +159,10 @@ def test_a_process_seen_on_the_gpu_at_the_end_is_waited_for_by_name(desk: Desk) 
 
 
 def test_oom_on_a_gpu_that_was_half_used_at_the_claim_is_a_neighbours_fault(desk: Desk) -> None:
-    desk.report(gpu(0, 8 * GB, 4 * GB, others=4 * GB))
+    desk.report(gpu(0, 16 * GB, 8 * GB, others=8 * GB))
     claim = desk.claimed()
-    assert run_out(desk, claim, in_use=int(3.8 * GB), limit=4 * GB) == "neighbour"
-    assert "python (process 4711) holds 4096 MB of GPU 0" in waits_for(desk.job(claim.job_id))
+    assert run_out(desk, claim, in_use=int(5.6 * GB), limit=int(5.8 * GB)) == "neighbour"
+    assert "python (process 4711) holds 8192 MB of GPU 0" in waits_for(desk.job(claim.job_id))
 
 
 def test_a_job_waits_for_a_slot_without_enough_memory_and_names_the_process(desk: Desk) -> None:
@@ -181,7 +181,7 @@ def test_an_oom_kill_that_the_kernel_counted_shrinks_only_the_input(desk: Desk) 
     desk.slots(4000)
     claim = desk.claimed()
     compose(desk, claim)
-    desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=HostFacts(oom_kills=1)))
+    desk.finish(claim, desk.left(claim, -9, log="step 1\n", host=HostEvidence(oom_kills=1)))
     assert desk.attempt(claim).diagnosis == "host"
     second = again(desk, claim.job_id)
     assert second.plan == claim.plan
@@ -191,7 +191,7 @@ def test_an_oom_kill_that_the_kernel_counted_shrinks_only_the_input(desk: Desk) 
 def test_a_kill_that_the_kernel_did_not_count_stays_unknown(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
-    desk.conclude(claim, desk.left(claim, -9, log="step 1\n", facts=HostFacts(oom_kills=0)))
+    desk.finish(claim, desk.left(claim, -9, log="step 1\n", host=HostEvidence(oom_kills=0)))
     assert desk.attempt(claim).diagnosis == "unknown_kill"
 
 
@@ -199,7 +199,7 @@ def test_a_full_disk_makes_the_job_wait_with_its_plan(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     log = "ResourceExhaustedError: /data/ckpt-3.data-00000-of-00001; No space left on device\n"
-    desk.conclude(claim, desk.left(claim, 1, log=log))
+    desk.finish(claim, desk.left(claim, 1, log=log))
     job = desk.job(claim.job_id)
     assert (desk.attempt(claim).diagnosis, job.state, job.plan) == ("disk", State.QUEUED, desk.attempt(claim).plan)
     assert job.not_before is not None

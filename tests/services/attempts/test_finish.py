@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from services.attempts import finish as conclusion
-from services.attempts import ingest
-from services.attempts.finish import AttemptResults, Conclusion, TrainerEnd
+from services.attempts import finish, ingest
+from services.attempts.finish import AttemptResults, Finished, TrainerEnd
 from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.jobs.states import FINAL, State, Stop
@@ -60,6 +59,7 @@ FOLLOWS = {
     Diagnosis.SPIKE: (State.QUEUED, State.CANCELLED, State.PAUSED),
     Diagnosis.HOST: (State.QUEUED, State.CANCELLED, State.PAUSED),
     Diagnosis.DISK: (State.QUEUED, State.CANCELLED, State.PAUSED),
+    Diagnosis.DEVICE: (State.QUEUED, State.CANCELLED, State.PAUSED),
     Diagnosis.BUG: (State.FAILED, State.CANCELLED, State.FAILED),
     Diagnosis.UNKNOWN_KILL: (State.QUEUED, State.CANCELLED, State.PAUSED),
 }
@@ -72,10 +72,10 @@ def test_each_diagnosis_leads_to_its_state_with_or_without_a_requested_stop(desk
         claim = desk.claimed()
         if stop:
             desk.change(Job, claim.job_id, stop=stop)
-        concluded = desk.conclude(claim, left(diagnosis))
+        finished = desk.finish(claim, left(diagnosis))
         job, attempt = desk.job(claim.job_id), desk.attempt(claim)
-        assert concluded is not None
-        assert concluded.state == job.state == expected
+        assert finished is not None
+        assert finished.state == job.state == expected
         assert (attempt.diagnosis, attempt.message) == (diagnosis, "it ended")
         assert attempt.ended_at is not None
         assert attempt.followed_by
@@ -103,7 +103,7 @@ def test_success_needs_a_status_and_an_outcome_that_agree(desk: Desk) -> None:
         (0, None, State.FAILED),
     ]:
         claim = desk.claimed()
-        desk.conclude(claim, desk.left(claim, status, outcome))
+        desk.finish(claim, desk.left(claim, status, outcome))
         assert desk.job(claim.job_id).state == expected, status
         if expected == State.QUEUED:
             actions.cancel(desk.store, desk.owner, claim.job_id)
@@ -131,7 +131,7 @@ def test_an_outcome_that_no_database_can_store_does_not_block_the_end(desk: Desk
         host_peak_bytes=10**30,
     )
     train(desk, running, 1)
-    desk.conclude(running, desk.left(running, 0, said))
+    desk.finish(running, desk.left(running, 0, said))
     assert desk.job(running.job_id).state == State.SUCCEEDED
     attempt = desk.attempt(running)
     assert attempt.outcome is not None
@@ -142,28 +142,28 @@ def test_an_outcome_that_no_database_can_store_does_not_block_the_end(desk: Desk
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff\xfe", b"{}", b"[" * 100_000, b'{"reason": "made up"}'])
 def test_an_unreadable_outcome_is_ignored(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "outcome.json").write_bytes(text)
-    assert conclusion.read_results(tmp_path, TrainerEnd(0)).outcome is None
-    assert conclusion.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.BUG
+    assert finish.read_results(tmp_path, TrainerEnd(0)).outcome is None
+    assert finish.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.BUG
 
 
 def test_an_outcome_of_another_version_is_read(tmp_path: Path) -> None:
     said = {"reason": "completed", "message": "done", "of_a_later_version": {"a": 1}}
     (tmp_path / "outcome.json").write_text(json.dumps(said))
-    assert conclusion.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.COMPLETED
+    assert finish.read_results(tmp_path, TrainerEnd(0)).ending.diagnosis is Diagnosis.COMPLETED
 
 
 def test_named_pipes_instead_of_files_do_not_block(tmp_path: Path) -> None:
     for name in ("outcome.json", "train.log", "events.jsonl", "attempt.json"):
         os.mkfifo(tmp_path / name)
-    assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.BUG
+    assert finish.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.BUG
     assert ingest._read_from(tmp_path / "events.jsonl", 0) == b""
 
 
 def test_a_long_log_is_read_completely(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_bytes(b"\xff" * 2**20 + b"\nOOM when allocating tensor\n")
-    assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
+    assert finish.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
     (tmp_path / "train.log").write_bytes(b"OOM when allocating tensor\n" + b"x\n" * 2**20)
-    assert conclusion.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
+    assert finish.read_results(tmp_path, TrainerEnd(1)).ending.diagnosis is Diagnosis.TOO_LARGE
 
 
 # Once
@@ -172,34 +172,34 @@ def test_a_long_log_is_read_completely(tmp_path: Path) -> None:
 def test_a_stale_token_changes_nothing(desk: Desk, running: Claim) -> None:
     before = values(desk.job(running.job_id))
     for token in ("", "another supervisor's"):
-        assert conclusion.conclude(desk.store, running.job_id, 1, token, left(Diagnosis.COMPLETED)) is None
-    assert conclusion.conclude(desk.store, running.job_id, 2, running.token, left(Diagnosis.COMPLETED)) is None
-    assert conclusion.conclude(desk.store, 999, 1, running.token, left(Diagnosis.COMPLETED)) is None
+        assert finish.record_end(desk.store, running.job_id, 1, token, left(Diagnosis.COMPLETED)) is None
+    assert finish.record_end(desk.store, running.job_id, 2, running.token, left(Diagnosis.COMPLETED)) is None
+    assert finish.record_end(desk.store, 999, 1, running.token, left(Diagnosis.COMPLETED)) is None
     assert values(desk.job(running.job_id)) == before
     assert desk.attempt(running).ended_at is None
     assert len(desk.leases()) == 1
 
 
-def test_the_second_conclusion_changes_nothing(desk: Desk, running: Claim) -> None:
+def test_the_second_end_changes_nothing(desk: Desk, running: Claim) -> None:
     """The reaper and the supervisor, one after the other."""
-    assert desk.conclude(running, left(Diagnosis.COMPLETED)) is not None
+    assert desk.finish(running, left(Diagnosis.COMPLETED)) is not None
     kept = desk.attempt(running)
-    assert desk.conclude(running, left(Diagnosis.UNKNOWN_KILL)) is None
+    assert desk.finish(running, left(Diagnosis.UNKNOWN_KILL)) is None
     assert desk.job(running.job_id).state == State.SUCCEEDED
     assert desk.attempt(running).diagnosis == kept.diagnosis == "completed"
     assert len(desk.events(running.job_id, "ended")) == 1
 
 
-def test_simultaneous_conclusions_count_once(desk: Desk) -> None:
+def test_simultaneous_ends_count_once(desk: Desk) -> None:
     desk.slots(4000)
     for _ in range(5):
         claim = desk.claimed()
-        results: list[Conclusion | None] = []
+        results: list[Finished | None] = []
         gate = threading.Barrier(4)
 
         def finish(diagnosis: Diagnosis, claim: Claim, gate: threading.Barrier, results: list[Any]) -> None:
             gate.wait()
-            results.append(desk.conclude(claim, left(diagnosis)))
+            results.append(desk.finish(claim, left(diagnosis)))
 
         ends = [Diagnosis.COMPLETED, Diagnosis.BUG, Diagnosis.COMPLETED, Diagnosis.BUG]
         threads = [threading.Thread(target=finish, args=[end, claim, gate, results]) for end in ends]
@@ -214,12 +214,12 @@ def test_simultaneous_conclusions_count_once(desk: Desk) -> None:
 
 
 def test_an_earlier_supervisor_cannot_end_the_next_attempt(desk: Desk, running: Claim) -> None:
-    desk.conclude(running, left(Diagnosis.INTERRUPTED))
+    desk.finish(running, left(Diagnosis.INTERRUPTED))
     second = again(desk)
-    assert desk.conclude(running, left(Diagnosis.COMPLETED)) is None
-    assert conclusion.conclude(desk.store, running.job_id, 1, second.token, left(Diagnosis.COMPLETED)) is None
+    assert desk.finish(running, left(Diagnosis.COMPLETED)) is None
+    assert finish.record_end(desk.store, running.job_id, 1, second.token, left(Diagnosis.COMPLETED)) is None
     assert desk.job(running.job_id).state == State.RUNNING
-    assert desk.conclude(second, left(Diagnosis.COMPLETED)) is not None
+    assert desk.finish(second, left(Diagnosis.COMPLETED)) is not None
 
 
 # Wishes to stop
@@ -249,10 +249,10 @@ def test_a_trainer_that_must_be_killed_can_be_paused_twice(desk: Desk, running: 
     """We killed it, so this is not the second unknown kill."""
     for _ in range(3):
         actions.pause(desk.store, desk.owner, running.job_id)
-        killed = conclusion.read_results(
+        killed = finish.read_results(
             desk.folder(running), TrainerEnd(-9, "paused, and the trainer did not stop by itself")
         )
-        desk.conclude(running, killed)
+        desk.finish(running, killed)
         assert desk.job(running.job_id).state == State.PAUSED
         assert "did not stop by itself" in (desk.attempt(running).message or "")
         actions.resume(desk.store, desk.settings, desk.owner, running.job_id)
@@ -261,9 +261,7 @@ def test_a_trainer_that_must_be_killed_can_be_paused_twice(desk: Desk, running: 
 
 def test_a_hang_is_retried_once(desk: Desk, running: Claim) -> None:
     for state in (State.QUEUED, State.FAILED):
-        desk.conclude(
-            running, conclusion.read_results(desk.folder(running), TrainerEnd(-9, "the trainer reported nothing"))
-        )
+        desk.finish(running, finish.read_results(desk.folder(running), TrainerEnd(-9, "the trainer reported nothing")))
         job = desk.job(running.job_id)
         assert job.state == state
         if state == State.QUEUED:
@@ -275,8 +273,8 @@ def test_a_hang_is_retried_once(desk: Desk, running: Claim) -> None:
 
 
 def test_a_failure_that_is_retried_once_fails_the_second_time_with_its_reason(desk: Desk, running: Claim) -> None:
-    desk.conclude(running, left(Diagnosis.UNKNOWN_KILL, "killed"))
-    desk.conclude(again(desk), left(Diagnosis.UNKNOWN_KILL, "killed"))
+    desk.finish(running, left(Diagnosis.UNKNOWN_KILL, "killed"))
+    desk.finish(again(desk), left(Diagnosis.UNKNOWN_KILL, "killed"))
     job = desk.job(running.job_id)
     why = "killed (killed for the second time without a new checkpoint in between)"
     assert (job.state, job.attempts, job.reason) == (State.FAILED, 2, why)
@@ -289,15 +287,15 @@ def test_a_kill_after_a_new_checkpoint_does_not_count(desk: Desk) -> None:
         events = Events(desk.folder(claim))
         events.write("checkpoint", step=saved)
         ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
-        desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
+        desk.finish(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
         assert desk.job(claim.job_id).state == State.QUEUED
         claim = again(desk)
-    desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))  # before it saved anything new
+    desk.finish(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))  # before it saved anything new
     claim = again(desk)
     # A checkpoint of an earlier step is not a new one.
     Events(desk.folder(claim)).write("checkpoint", step=600)
     ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
-    desk.conclude(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
+    desk.finish(claim, left(Diagnosis.UNKNOWN_KILL, "killed"))
     assert desk.job(claim.job_id).state == State.FAILED
 
 
@@ -305,7 +303,7 @@ def test_a_kill_after_a_new_checkpoint_does_not_count(desk: Desk) -> None:
 def test_there_are_no_more_attempts_than_the_policy_allows(desk: Desk, diagnosis: Diagnosis) -> None:
     desk.slots(4000)
     claim = desk.claimed(policy={"max_attempts": 1})
-    desk.conclude(claim, left(diagnosis))
+    desk.finish(claim, left(diagnosis))
     job = desk.job(claim.job_id)
     assert (job.state, job.attempts) == (State.FAILED, 1)
     assert "used all 1 attempts that the policy allows" in (job.reason or "")
@@ -327,20 +325,20 @@ def test_interruptions_by_the_host_do_not_count_as_attempts(desk: Desk) -> None:
     claim = desk.claimed(policy={"max_attempts": 2})
     for step in range(1, 8):
         train(desk, claim, step)
-        desk.conclude(claim, left(Diagnosis.INTERRUPTED))
+        desk.finish(claim, left(Diagnosis.INTERRUPTED))
         assert desk.job(claim.job_id).state == State.QUEUED
         claim = again(desk)
-    desk.conclude(claim, left(Diagnosis.DISK))
+    desk.finish(claim, left(Diagnosis.DISK))
     assert desk.job(claim.job_id).state == State.QUEUED
 
 
 def test_a_job_whose_attempts_never_reach_a_step_fails_in_the_end(desk: Desk, running: Claim) -> None:
     """If every attempt is interrupted before its first step, the job must fail with a reason in the end."""
     for _ in range(4):
-        desk.conclude(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
+        desk.finish(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
         assert desk.job(running.job_id).state == State.QUEUED
         running = again(desk)
-    desk.conclude(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
+    desk.finish(running, left(Diagnosis.INTERRUPTED, "the worker was lost before training began"))
     job = desk.job(running.job_id)
     assert job.state == State.FAILED
     assert job.reason == "the worker was lost before training began (stopped 5 times in a row before the first step)"
@@ -352,7 +350,7 @@ def test_a_repeated_plan_does_not_show_earlier_changes_again(desk: Desk) -> None
     desk.ran_out(claim, in_use=1000 * MB)
     second = again(desk)
     assert desk.attempt(second).planned["changes"]
-    desk.conclude(second, left(Diagnosis.INTERRUPTED))
+    desk.finish(second, left(Diagnosis.INTERRUPTED))
     third = again(desk)
     assert third.plan == second.plan
     assert desk.attempt(third).planned["changes"] == []
@@ -363,7 +361,7 @@ def test_a_resumed_job_is_at_the_step_of_its_checkpoint(desk: Desk) -> None:
     desk.slots(4000)
     claim = desk.claimed()
     train(desk, claim, 7)
-    desk.conclude(claim, left(Diagnosis.INTERRUPTED))
+    desk.finish(claim, left(Diagnosis.INTERRUPTED))
     assert (desk.job(claim.job_id).step, desk.attempt(claim).step) == (0, 7)
     assert desk.attempt(claim).followed_by == "the same plan again, from the start"
 
@@ -371,12 +369,12 @@ def test_a_resumed_job_is_at_the_step_of_its_checkpoint(desk: Desk) -> None:
     train(desk, second, 5)
     Events(desk.folder(second)).write("checkpoint", step=5)
     train(desk, second, 8)
-    desk.conclude(second, left(Diagnosis.INTERRUPTED))
+    desk.finish(second, left(Diagnosis.INTERRUPTED))
     assert desk.job(claim.job_id).step == 5
     assert desk.attempt(second).followed_by == "the same plan again, from its checkpoint at step 5"
 
     third = again(desk)
-    desk.conclude(third, left(Diagnosis.NEIGHBOUR))  # before it had resumed
+    desk.finish(third, left(Diagnosis.NEIGHBOUR))  # before it had resumed
     assert desk.job(claim.job_id).step == 5
     assert "from its checkpoint at step 5 after 30 s" in (desk.attempt(third).followed_by or "")
 
@@ -410,7 +408,7 @@ def test_a_measurement_of_few_steps_is_brief(
 
 def test_without_an_outcome_the_ingested_steps_decide_whether_it_is_brief(desk: Desk, running: Claim) -> None:
     train(desk, running, 1, 2, peak=700 * MB)
-    desk.conclude(running, desk.left(running, -9))
+    desk.finish(running, desk.left(running, -9))
     assert [row.brief for row in desk.measurements()] == [True]
 
 
@@ -426,7 +424,7 @@ def test_an_attempt_that_ran_out_is_a_lower_bound_above_its_limit(desk: Desk) ->
 def test_without_an_outcome_an_attempt_that_ran_out_needed_more_than_its_limit(desk: Desk) -> None:
     desk.slots(1000)
     claim = desk.claimed(policy={"plan_ahead": False})
-    desk.conclude(claim, desk.left(claim, -6, log="OOM when allocating tensor"))
+    desk.finish(claim, desk.left(claim, -6, log="OOM when allocating tensor"))
     [row] = desk.measurements()
     assert row.peak_bytes == 1000 * MB + 1
 
@@ -465,7 +463,7 @@ def test_results_are_read_from_the_trainers_files(desk: Desk, running: Claim) ->
     said = Outcome(reason=Reason.BAD_DATASET, message="record 7 is damaged", step=3)
     found = desk.left(running, EXIT_CODES[Reason.BAD_DATASET], said)
     assert (found.outcome, found.ending.message, found.killed) == (said, "record 7 is damaged", False)
-    desk.conclude(running, found)
+    desk.finish(running, found)
     assert desk.job(running.job_id).reason == "record 7 is damaged"
 
 
@@ -476,5 +474,5 @@ def test_a_new_plan_is_an_event_with_every_change_and_its_reason(desk: Desk, run
     assert event["plan"] == job.plan != job.asked
     assert event["changes"] == job.planned["changes"]
     assert all(change["reason"] for change in event["changes"])
-    desk.conclude(again(desk), left(Diagnosis.INTERRUPTED))
+    desk.finish(again(desk), left(Diagnosis.INTERRUPTED))
     assert len(desk.events(running.job_id, "replanned")) == 1  # the same plan again is no event

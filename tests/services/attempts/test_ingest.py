@@ -12,12 +12,14 @@ from sqlalchemy.exc import OperationalError
 
 from services.attempts import ingest
 from services.domain.contract import Reason
+from services.domain.memory.gpu_limit import limit_of_free
+from services.jobs import views
 from services.scheduling.claim import Claim
 from services.store import training_series as metric_rows
 from services.store.engine import StoreUnavailable
-from services.store.models import Event, Metric
+from services.store.models import Attempt, Event, Metric
 from services.store.training_series import Value
-from tests.support.desk import GB, MB, Desk, Events
+from tests.support.desk import GB, MB, Desk, Events, gpu
 
 
 @pytest.fixture
@@ -59,6 +61,54 @@ def test_steps_become_series_and_progress(desk: Desk, running: Claim, events: Ev
     assert attempt.peak_bytes == 300 * MB
     assert desk.job(running.job_id).step == 2
     assert kinds(desk, running) == ["phase", "checkpoint", "eval", "phase"]
+
+
+def test_what_tensorflow_gives_its_allocator_replaces_the_planned_limit(desk: Desk) -> None:
+    desk.report(dataclasses.replace(gpu(0, 8 * GB, 7 * GB), capability="8.6", driver="560.1"))
+    claim = desk.claimed()
+    planned = desk.attempt(claim)
+    assert (planned.limit_bytes, planned.free_bytes) == (limit_of_free(7 * GB, (8, 6)), 7 * GB)
+
+    writer = Events(desk.folder(claim))
+    writer.write("device", limit=5 * GB, versions={"cudnn": "9.3.0", "driver": "not yours to say", "odd": 7})
+    ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    attempt = desk.attempt(claim)
+    assert attempt.limit_bytes == 5 * GB
+    assert attempt.versions == {"cudnn": "9.3.0", "driver": "560.1", "capability": "8.6"}
+
+    writer.write("device", limit=9 * GB, versions={})  # more than was free
+    ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, desk.folder(claim))
+    assert desk.attempt(claim).limit_bytes == 5 * GB
+
+
+def test_the_wait_for_images_is_a_series_and_a_sentence_when_it_lasts(
+    desk: Desk, running: Claim, events: Events
+) -> None:
+    desk.change(Attempt, (running.job_id, running.attempt), host_cores=16, host_devices=4)
+    events.step(1, input_wait=0.1)
+    take_in(desk, running)
+    assert views.attempt_view(desk.attempt(running))["input_wait"] == {"share": 0.1, "sentence": None}
+    for step in range(2, 20):
+        events.step(step, input_wait=0.45)
+    events.step(20, input_wait="much")
+    events.step(21, input_wait=7.0)
+    take_in(desk, running)
+    assert metrics(desk, "input_wait")[19] == 0.45
+    shown = views.attempt_view(desk.attempt(running))["input_wait"]
+    assert shown["share"] == pytest.approx(0.45, abs=0.01)
+    assert shown["sentence"].startswith("The device waits for images 45 % of the time: ")
+
+
+def test_the_loss_scale_and_skipped_updates_of_float16_become_series(
+    desk: Desk, running: Claim, events: Events
+) -> None:
+    events.step(1)
+    events.write("step", step=2, losses={}, loss_scale=2.0**14, skipped_updates=1)
+    take_in(desk, running)
+    assert metrics(desk, "loss_scale") == {2: 2.0**14}
+    assert metrics(desk, "skipped_updates") == {2: 1}
+    assert metrics(desk) == {1: 1.0}
+    assert desk.job(running.job_id).step == 2
 
 
 def test_reading_again_stores_nothing_twice(desk: Desk, running: Claim, events: Events) -> None:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.attempts import finish as conclusion
-from services.attempts import ingest
+from services.attempts import finish, ingest
 from services.attempts.finish import HeldAttempt, TrainerEnd, finish_attempt
 from services.domain.contract import EventKind, Reason
 from services.domain.jobs.states import FINAL, State
@@ -33,6 +32,7 @@ values = st.recursive(
 )
 FIELDS = [
     *("step", "steps", "phase", "losses", "metrics", "learning_rate", "images_per_s", "step_s", "device", "host"),
+    *("loss_scale", "skipped_updates"),
     *("message", "chosen", "points", "limit", "seconds", "images", "file", "reason", "resumed"),
 ]
 parts = st.dictionaries(st.sampled_from(["current", "peak", "limit", "micro_batch", "runs"]), scalars, max_size=5)
@@ -77,7 +77,7 @@ outcomes = st.builds(
 statuses = st.sampled_from([None, 0, 1, 10, 20, 21, 22, 23, 30, -9, -11, -15])
 
 
-def finish(desk: Desk, claim: Claim, status: int | None) -> None:
+def finish_with(desk: Desk, claim: Claim, status: int | None) -> None:
     held = HeldAttempt(claim.job_id, claim.attempt, claim.token, desk.folder(claim))
     finish_attempt(desk.store, held, TrainerEnd(status))
 
@@ -112,7 +112,7 @@ def test_any_report_of_a_trainer_ends_its_attempt_and_keeps_the_valid_lines(
     assert ingest.ingest(desk.store, claim.job_id, claim.attempt, claim.token, folder)
     check_shown(desk, claim.job_id)
     (folder / "outcome.json").write_text(json.dumps(left))
-    finish(desk, claim, status)
+    finish_with(desk, claim, status)
     attempt, job = desk.attempt(claim), desk.job(claim.job_id)
     assert attempt.ended_at is not None
     assert job.state in FINAL or job.state == State.QUEUED
@@ -127,9 +127,7 @@ def test_any_report_of_a_trainer_ends_its_attempt_and_keeps_the_valid_lines(
     assert desk.claimed()
 
 
-def test_results_that_cannot_be_read_are_concluded_by_the_exit_status(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_cannot_be_read_are_judged_by_the_exit_status(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.slots(4000)
     for status, state in [(1, State.FAILED), (10, State.QUEUED)]:
         claim = desk.claimed()
@@ -139,8 +137,8 @@ def test_results_that_cannot_be_read_are_concluded_by_the_exit_status(
             raise OverflowError("a number that nobody has foreseen")
 
         with monkeypatch.context() as patched:
-            patched.setattr(conclusion, "read_results", fail)
-            finish(desk, claim, status)
+            patched.setattr(finish, "read_results", fail)
+            finish_with(desk, claim, status)
         assert desk.job(claim.job_id).state == state
         assert "a number that nobody has foreseen" in (desk.attempt(claim).message or "")
         desk.change(Job, claim.job_id, state=State.CANCELLED)

@@ -9,9 +9,11 @@ from services.attempts import ingest
 from services.domain.contract import Reason
 from services.domain.memory import prior
 from services.domain.memory.law import MemoryLaw, Point
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.learning_rate import rescaled_to_batch
+from services.domain.plan.plan import Plan
 from services.domain.plan.policy import Lever, Policy
 from services.domain.planner import probe_spec as probing
+from services.domain.precision import Precision
 from services.scheduling.claim import Claim
 from tests.support.desk import MB, Desk, Events
 
@@ -42,7 +44,7 @@ def test_a_later_attempts_probe_only_goes_down() -> None:
 
 
 def test_with_another_batch_size_the_plan_is_the_largest_to_probe() -> None:
-    assert choices(ASKED.with_batch(4, 4)) == (4, 2, 1)
+    assert choices(rescaled_to_batch(ASKED, 4, 4)) == (4, 2, 1)
 
 
 def test_without_the_lever_or_planning_there_is_no_probe() -> None:
@@ -64,7 +66,7 @@ def test_a_model_measured_in_several_shapes_needs_no_probe() -> None:
 
 
 def test_a_batch_of_one_needs_no_probe() -> None:
-    assert choices(ASKED.with_batch(1, 1)) is None
+    assert choices(rescaled_to_batch(ASKED, 1, 1)) is None
 
 
 def test_a_probe_carries_the_laws_prediction() -> None:

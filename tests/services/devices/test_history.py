@@ -82,14 +82,14 @@ def test_between_steps_a_slot_holds_its_peak(desk: Desk) -> None:
 
 @pytest.mark.parametrize("kind", ["slot", "gpu"])
 def test_the_peak_of_an_attempt_that_ran_out_is_seen_though_no_report_fell_into_it(desk: Desk, kind: str) -> None:
-    reported = (lambda: desk.slots(900)) if kind == "slot" else (lambda: desk.report(gpu(0, 900 * MB, 900 * MB)))
+    reported = (lambda: desk.slots(8192)) if kind == "slot" else (lambda: desk.report(gpu(0, 8 * GB, 8 * GB)))
     reported()
     claim = desk.claimed(train={"steps": 10, "batch_size": 1})
-    desk.ran_out(claim, 897 * MB)
+    desk.ran_out(claim, 8000 * MB)
 
     assert past(desk)[-1].job_id == claim.job_id
     shown = history.show(desk.store, desk.owner, claim.device_id, 1, 10)
-    assert (max(shown["ours_bytes"]), shown["total_bytes"]) == (897 * MB, 900 * MB)
+    assert (max(shown["ours_bytes"]), shown["total_bytes"]) == (8000 * MB, 8 * GB)
 
 
 def test_of_a_trainer_that_was_killed_the_log_says_what_it_held(desk: Desk) -> None:
@@ -100,7 +100,7 @@ def test_of_a_trainer_that_was_killed_the_log_says_what_it_held(desk: Desk) -> N
         "Limit:                       943718400\nInUse:                       880803840\n"
         "MaxInUse:                    880803840\nNumAllocs: 1\n"
     )
-    finish.conclude(desk.store, claim.job_id, claim.attempt, claim.token, desk.left(claim, 134, log=log))
+    finish.record_end(desk.store, claim.job_id, claim.attempt, claim.token, desk.left(claim, 134, log=log))
     assert max(row.ours_bytes for row in past(desk)) == 880803840
 
 

@@ -11,7 +11,7 @@ from services.domain import catalogue, pipeline_config
 from services.errors import Invalid
 from services.jobs.check_request import CheckedRequest, check_request
 from services.settings import Settings
-from tests.support.checkpoint_index import shapes_of, write_index
+from tests.support.training.checkpoint_index import shapes_of, write_index
 
 USUAL: dict[str, Any] = {
     "dataset": "shapes",

@@ -7,6 +7,7 @@ import pytest
 
 from services.attempts import ingest
 from services.domain.contract import AllocatorStats, Reason
+from services.domain.memory.gpu_limit import limit_of_free
 from services.errors import Invalid
 from services.jobs.estimate import estimate
 from services.store.models import Event, Job
@@ -29,7 +30,7 @@ def test_an_estimate_is_the_plan_that_submitting_gives_and_leaves_no_trace(desk:
 
 
 def test_every_device_is_in_the_estimate(desk: Desk) -> None:
-    desk.report(gpu(0, 24 * GB, GB, others=23 * GB))
+    desk.report(gpu(0, 24 * GB, 3 * GB, others=21 * GB))
     desk.slots(100, host="small")
     desk.report(gpu(0, 24 * GB, 24 * GB, problem="its fan stands still"), host="sick")
     shown = {
@@ -39,7 +40,7 @@ def test_every_device_is_in_the_estimate(desk: Desk) -> None:
     assert shown["small/cpu-0"]["fits"] is False
     assert (shown["sick/gpu-0"]["fits"], shown["sick/gpu-0"]["fits_now"]) == (True, False)
     assert shown["sick/gpu-0"]["problem"] == "its fan stands still"
-    assert shown["box/gpu-0"]["free_bytes"] == GB - 600 * MB
+    assert shown["box/gpu-0"]["free_bytes"] == limit_of_free(3 * GB, None)
 
 
 def test_the_ladder_goes_from_the_request_down_to_the_policys_lower_limits(desk: Desk) -> None:
@@ -69,11 +70,18 @@ def test_the_estimate_names_the_source_of_its_prediction(desk: Desk) -> None:
     assert "one measurement of efficientdet_d0" in warm["summary"]
 
 
-def test_the_ladder_includes_bfloat16_if_the_largest_device_is_fast_at_it(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("capability", "half"),
+    [(None, "bfloat16"), ("6.1", None), ("7.0", "float16"), ("7.5", "float16"), ("8.6", "bfloat16")],
+)
+def test_the_ladder_includes_the_precision_that_the_largest_device_is_fast_at(
+    desk: Desk, capability: str | None, half: str | None
+) -> None:
     desk.slots(1000)
     assert "precision" not in levers(estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE)))
-    desk.report(gpu(0, 24 * GB, 24 * GB))
-    assert "precision" in levers(estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE)))
+    desk.report(gpu(0, 24 * GB, 24 * GB, capability=capability))
+    shown = estimate(desk.store, desk.settings, desk.owner, desk.request(**LARGE))
+    assert {rung["plan"]["precision"] for rung in shown["ladder"]} - {"float32"} == ({half} if half else set())
 
 
 def levers(shown: dict[str, Any]) -> set[str]:

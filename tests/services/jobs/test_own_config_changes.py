@@ -10,14 +10,15 @@ from google.protobuf.descriptor import FieldDescriptor
 from services.datasets import library
 from services.domain import catalogue, pipeline_config
 from services.domain.pipeline_config import Config
+from services.domain.plan.learning_rate import rescaled_to_batch
 from services.errors import Invalid
 from services.jobs import own_config_changes
 from services.jobs.check_request import CheckedRequest, check_request
 from services.jobs.own_config_changes import at_submit
 from services.planning import attempt_config
 from services.settings import Settings
-from tests.support.checkpoint_index import shapes_of, write_index
-from tests.support.zoo import MODELS, zoo_like
+from tests.support.training.checkpoint_index import shapes_of, write_index
+from tests.support.training.zoo import MODELS, zoo_like
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_a_decision_of_the_planner_is_named_with_its_lever(settings: Settings) -
     text = pipeline_config.to_text(zoo_like("efficientdet_d0"))
     checked = check_request(settings, {"dataset": "shapes", "pipeline_config": text, "checkpoint": None})
     decided = {"lever": "micro_batch", "field": "micro_batch", "before": "16", "after": "2", "reason": "it must fit"}
-    plan = checked.asked.with_batch(16, 2)
+    plan = rescaled_to_batch(checked.asked, 16, 2)
     (first, *_) = at_submit(settings, checked, plan, [decided])
     assert (first["field"], first["before"], first["after"]) == ("micro_batch", "16", "2")
     assert (first["group"], first["lever"], first["reason"]) == ("memory", "micro_batch", "it must fit")

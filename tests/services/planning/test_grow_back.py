@@ -10,7 +10,7 @@ from services.domain.jobs.states import State
 from services.scheduling.claim import Claim
 from services.store.models import Delivery, Device
 from services.webhooks import subscriptions
-from tests.support.desk import MB, Desk, ago, slot
+from tests.support.desk import MB, Desk, ago, gpu, slot
 from tests.support.waiting import waits_for
 
 FREE = {"policy": {"plan_ahead": False}}
@@ -124,3 +124,39 @@ def test_a_grown_job_that_prefers_to_wait_waits_for_the_larger_device(desk: Desk
     assert desk.job(claim.job_id).state == State.QUEUED
     reason = waits_for(desk.job(claim.job_id))
     assert reason == f"Waits for slot 1 (box/cpu-1, 64,000 MB), busy with job {blocker.job_id}"
+
+
+HALF: dict[str, Any] = {
+    "train": {"steps": 10, "batch_size": 64},
+    "policy": {"levers": ["precision"]},
+}  # needs it on 11 GB
+
+
+def only_gpu(desk: Desk, number: int, gigabytes: int, capability: str) -> None:
+    for device in desk.rows(Device):
+        desk.change(Device, device.id, seen_at=ago(3 * 24 * 3600))
+    desk.report(gpu(number, gigabytes * 1024 * MB, gigabytes * 1024 * MB, capability=capability))
+
+
+def test_a_plan_in_bfloat16_runs_in_float16_on_a_card_that_is_fast_in_that(desk: Desk) -> None:
+    only_gpu(desk, 0, 11, "8.6")
+    job = desk.submit(**HALF)
+    assert desk.job(job).plan["precision"] == "bfloat16"
+    only_gpu(desk, 1, 11, "7.5")
+
+    claim = again(desk)
+
+    assert claim.plan.precision == "float16"
+    planned = desk.attempt(claim).planned
+    assert planned is not None
+    (change,) = planned["changes"]
+    assert (change["field"], change["before"], change["after"]) == ("precision", "bfloat16", "float16")
+    assert "not fast in bfloat16" in planned["summary"]
+
+
+@pytest.mark.parametrize("gigabytes", [11, 24])
+def test_a_card_that_is_fast_in_neither_computes_in_float32(desk: Desk, gigabytes: int) -> None:
+    only_gpu(desk, 0, 11, "8.6")
+    desk.submit(**HALF)
+    only_gpu(desk, 1, gigabytes, "6.1")
+    assert again(desk).plan.precision == "float32"

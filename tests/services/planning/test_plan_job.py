@@ -10,6 +10,7 @@ from services.clock import utc_now
 from services.devices.capacity import capacities_of
 from services.domain.contract import AllocatorStats, Reason
 from services.domain.jobs.states import State
+from services.domain.memory.gpu_limit import limit_of_free, limit_of_whole
 from services.domain.plan.policy import Lever, Policy
 from services.domain.planner.decision import Decision, GiveUp
 from services.jobs.check_request import check_request
@@ -55,7 +56,7 @@ def test_without_devices_there_is_no_capacity_and_the_plan_is_as_asked(desk: Des
 
 def test_a_gpus_capacity_is_less_than_its_nominal_memory(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 24 * GB))
-    assert first(desk).capacity == 24 * GB - 600 * MB
+    assert first(desk).capacity == limit_of_whole(24 * GB, None) < 22 * GB
 
 
 def test_a_job_that_fits_nowhere_is_given_up_with_the_policys_lower_limits(desk: Desk) -> None:
@@ -239,5 +240,6 @@ def test_the_law_of_a_ladder_reads_a_bounded_number_of_rows(desk: Desk, monkeypa
 def test_a_capacity_has_the_free_memory_and_the_size_of_the_device(desk: Desk) -> None:
     desk.report(gpu(0, 24 * GB, 10 * GB, others=14 * GB), slot(0, 1000, free_mb=300))
     card, cpu = sorted(capacities_of(desk.rows(Device)), key=lambda room: room.kind, reverse=True)
-    assert (card.size_bytes, card.total_bytes, card.free_bytes) == (24 * GB, 24 * GB - 600 * MB, 10 * GB - 600 * MB)
-    assert (cpu.size_bytes, cpu.total_bytes, cpu.free_bytes) == (1000 * MB, 1000 * MB, 300 * MB)
+    assert card.size_bytes == 24 * GB
+    assert (card.usable_bytes, card.free_bytes) == (limit_of_whole(24 * GB, None), limit_of_free(10 * GB, None))
+    assert (cpu.size_bytes, cpu.usable_bytes, cpu.free_bytes) == (1000 * MB, 1000 * MB, 300 * MB)

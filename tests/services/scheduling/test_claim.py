@@ -14,8 +14,10 @@ import pytest
 from services.domain.contract import Reason
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.jobs.states import State
+from services.domain.memory.gpu_limit import overhead_bytes
 from services.domain.memory.law import MemoryLaw, Prediction
-from services.domain.plan.plan import Plan, Precision
+from services.domain.plan.plan import Plan
+from services.domain.precision import Precision
 from services.errors import Invalid
 from services.jobs import queries, submit
 from services.planning.plan_json import plan_of_job
@@ -26,16 +28,23 @@ from tests.support.desk import GB, MB, Desk, ago, gpu, slot
 from tests.support.waiting import waits_for
 
 ROOT = Path(__file__).parents[3]
-CONTEXT = 600 * MB  # what a GPU's driver keeps for itself
+OVERHEAD = overhead_bytes(None)  # what TensorFlow's allocator never gets of a GPU's free memory
+
+
+PLAN = Plan("efficientdet_d0", 8, 8, Precision.FLOAT32, (256, 256), 10, 0.01)  # of the usual request
 
 
 def law_says() -> Prediction:
     """What the usual request is predicted to need, by the catalogue alone."""
-    return MemoryLaw().predict(Plan("efficientdet_d0", 8, 8, Precision.FLOAT32, (256, 256), 10, 0.01))
+    return MemoryLaw().predict(PLAN)
 
 
 def predicted() -> int:
     return law_says().high
+
+
+def predicted_on_gpu() -> int:
+    return MemoryLaw(on_gpu=True).predict(PLAN).high
 
 
 def claim_all(desk: Desk) -> list[Claim]:
@@ -218,7 +227,7 @@ def test_a_device_with_a_problem_or_a_silent_host_is_not_used(desk: Desk) -> Non
 
 
 def test_a_gpu_that_a_neighbour_has_filled_is_passed_over(desk: Desk) -> None:
-    need = predicted() + CONTEXT
+    need = predicted_on_gpu() + OVERHEAD
     desk.report(gpu(0, 8 * GB, need - MB, others=8 * GB - need + MB), gpu(1, 24 * GB, 24 * GB))
     job_id = desk.submit()
     claim = desk.claim()
@@ -239,7 +248,7 @@ def test_what_an_attempt_can_have_of_a_gpu_is_what_a_neighbour_left_of_it(desk: 
     """Running out at that limit is no proof that the plan needs the whole device: nothing is measured by it."""
     desk.report(gpu(0, 24 * GB, 10 * GB, others=14 * GB))
     claim = desk.claimed(policy={"plan_ahead": False})
-    assert desk.attempt(claim).limit_bytes == 10 * GB - CONTEXT
+    assert desk.attempt(claim).limit_bytes == 10 * GB - OVERHEAD
     desk.ran_out(claim, in_use=9 * GB)
     assert desk.attempt(claim).diagnosis == Diagnosis.NEIGHBOUR
     assert not desk.measurements()
@@ -364,7 +373,7 @@ def test_one_failure_is_enough_for_every_job_with_the_same_plan(desk: Desk, said
     policy: dict[str, Any] = {"levers": []}
     tried = desk.claimed(policy=policy)
     if said is None:
-        desk.conclude(tried, desk.left(tried, -6, log="OOM when allocating tensor"))
+        desk.finish(tried, desk.left(tried, -6, log="OOM when allocating tensor"))
     else:
         desk.ran_out(tried, in_use=there * MB - said, requested=0)
     assert desk.job(tried.job_id).state == State.FAILED
@@ -387,7 +396,7 @@ def test_what_was_measured_on_a_cpu_says_nothing_about_a_gpu(desk: Desk) -> None
 
 CLAIM = """
 import json, sys, time
-from services.attempts import finish as conclusion
+from services.attempts import finish
 from services.attempts.finish import AttemptResults
 from services.domain.contract import Outcome, Reason
 from services.domain.diagnosis.ending import Diagnosis, Ending
@@ -411,7 +420,7 @@ while idle < 20:
     began = time.monotonic()
     time.sleep(0.003)
     ended = time.monotonic()
-    assert conclusion.conclude(store, claim.job_id, claim.attempt, claim.token, done) is not None
+    assert finish.record_end(store, claim.job_id, claim.attempt, claim.token, done) is not None
     print(json.dumps([claim.job_id, claim.attempt, claim.device_key, began, ended]), flush=True)
 """
 

@@ -9,10 +9,10 @@ import pytest
 
 from services.errors import Conflict, Invalid, Unauthenticated
 from services.settings import Settings
-from services.store import accounts as rows
 from services.store import migrate
 from services.store.engine import Store
 from services.store.models import AuditEntry, UserSession
+from services.store.users import accounts as rows
 from services.users import __main__ as command
 from services.users import directory, passwords, sessions
 from services.users import principal as accounts

@@ -21,14 +21,17 @@ __all__ = [
     "DRIVER_NOT_LOADED",
     "FUNCTION_NOT_FOUND",
     "GPU_IS_LOST",
+    "HANG",
     "NOT_SUPPORTED",
     "UNKNOWN",
     "FakeGpu",
+    "FakeInstance",
     "FakeNvml",
     "build",
     "no_library",
 ]
 
+HANG = -1  # the call never returns
 NOT_SUPPORTED = 3
 DRIVER_NOT_LOADED = 9
 FUNCTION_NOT_FOUND = 13
@@ -69,8 +72,26 @@ def _compiled() -> bytes:
 
 
 @dataclass(frozen=True)
+class FakeInstance:
+    """A MIG instance. `index`: NVML's, among those of its GPU."""
+
+    index: int
+    uuid: str
+    name: str = "NVIDIA Fake A100 MIG 1g.10gb"
+    total_mb: int = 9728
+    free_mb: int = 9700
+    processes: Sequence[tuple[int, int | None]] = ()  # pid, MB
+
+    def lines(self) -> list[str]:
+        return [
+            f"instance {self.index} {self.total_mb * _MB} {self.free_mb * _MB} {self.uuid} {self.name}",
+            *(f"instance-compute {self.index} {pid} {-1 if mb is None else mb * _MB}" for pid, mb in self.processes),
+        ]
+
+
+@dataclass(frozen=True)
 class FakeGpu:
-    """None: the card does not report the value. `fails`: the error code by NVML function, or "*" for all."""
+    """None: the card does not report the value. `fails`: the error code, or HANG, by NVML function, or "*" for all."""
 
     uuid: str = "GPU-aaaaaaaa-0000-0000-0000-000000000000"
     name: str = "NVIDIA Fake 3090"
@@ -80,6 +101,11 @@ class FakeGpu:
     temperature: int | None = 40
     capability: tuple[int, int] | None = (8, 6)
     mig: bool | None = None
+    instances: Sequence[FakeInstance] = ()
+    ecc: int | None = None  # uncorrected errors
+    rows: tuple[int, int, int, int] | None = None  # remapped: correctable, uncorrectable, pending, failed
+    retired: tuple[int, int] | None = None  # pages, pending
+    throttle: int | None = None
     processes: Sequence[tuple[int, int | None]] = ()  # pid, MB
     graphics: Sequence[tuple[int, int | None]] = ()
     fails: Mapping[str, int] = field(default_factory=dict)
@@ -90,6 +116,10 @@ class FakeGpu:
             ("temperature", self.temperature),
             ("capability", self.capability and "{} {}".format(*self.capability)),
             ("mig", None if self.mig is None else int(self.mig)),
+            ("ecc", self.ecc),
+            ("rows", self.rows and " ".join(map(str, self.rows))),
+            ("retired", self.retired and "{} {}".format(*self.retired)),
+            ("throttle", self.throttle),
         ]
         lists = [("compute", self.processes), ("graphics", self.graphics)]
         return [
@@ -97,6 +127,7 @@ class FakeGpu:
             f"memory {self.total_mb * _MB} {self.free_mb * _MB}",
             *(f"{name} {value}" for name, value in reported if value is not None),
             *(f"{kind} {pid} {-1 if mb is None else mb * _MB}" for kind, held in lists for pid, mb in held),
+            *(line for instance in self.instances for line in instance.lines()),
             *(f"gpu-fail {function} {code}" for function, code in self.fails.items()),
         ]
 

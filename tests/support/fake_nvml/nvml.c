@@ -5,13 +5,19 @@
  *
  *   driver 550.54.14
  *   generation 1                     another number: the driver was reloaded, who is connected is not any more
- *   fail FUNCTION CODE               the function returns this nvmlReturn_t
+ *   fail FUNCTION CODE               the function returns this nvmlReturn_t; -1: it never returns
  *   gpu UUID NAME WITH SPACES
  *   memory TOTAL FREE                bytes
  *   utilisation PERCENT
  *   temperature DEGREES
  *   capability MAJOR MINOR
  *   mig 1
+ *   instance INDEX TOTAL FREE UUID NAME WITH SPACES      a MIG instance
+ *   instance-compute INDEX PID BYTES
+ *   ecc UNCORRECTED                  since the driver was loaded
+ *   rows CORRECTABLE UNCORRECTABLE PENDING FAILED        remapped rows
+ *   retired PAGES PENDING            retired pages, of older cards
+ *   throttle BITS
  *   compute PID BYTES                -1: not available
  *   graphics PID BYTES
  *   gpu-fail FUNCTION CODE           for this GPU; FUNCTION * is every one
@@ -21,9 +27,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, NOT_LOADED = 9 };
-enum { MOST_GPUS = 16, MOST_PROCESSES = 64, MOST_FAILURES = 32 };
+enum { HANG = -1 };
+enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+enum { NOT_LOADED = 9 };
+enum { MOST_GPUS = 16, MOST_INSTANCES = 7, MOST_PROCESSES = 64, MOST_FAILURES = 32 };
+enum { INSTANCE = 1000 }; /* a handle: the index plus one, and for an instance its index plus one times this */
 
 typedef void *device;
 typedef struct { char function[64]; int code; } failure;
@@ -33,7 +43,16 @@ typedef struct { process item[MOST_PROCESSES]; unsigned count; } processes;
 typedef struct {
     char uuid[96], name[96];
     unsigned long long total, free;
+    processes compute;
+} instance;
+
+typedef struct {
+    char uuid[96], name[96];
+    unsigned long long total, free;
     int utilisation, temperature, major, minor, mig; /* -1: not supported */
+    long long ecc, retired, throttle;
+    int rows[4], retired_pending; /* rows[0] -1: not supported */
+    instance instances[MOST_INSTANCES]; /* without a uuid: there is none */
     processes compute, graphics;
     failure failures[MOST_FAILURES];
     unsigned failure_count;
@@ -64,9 +83,26 @@ static void add_process(processes *list, const char *line, const char *format) {
 static gpu *add_gpu(state *now, const char *line) {
     gpu *card = &now->gpus[now->gpu_count];
     if (now->gpu_count == MOST_GPUS || sscanf(line, "gpu %95s %95[^\n]", card->uuid, card->name) != 2) return NULL;
-    card->utilisation = card->temperature = card->major = card->minor = card->mig = -1;
+    card->utilisation = card->temperature = card->major = card->minor = card->mig = card->rows[0] = -1;
+    card->ecc = card->retired = card->throttle = -1;
     ++now->gpu_count;
     return card;
+}
+
+static void add_instance(gpu *card, const char *line) {
+    instance found;
+    unsigned index, pid;
+    long long used;
+    memset(&found, 0, sizeof found);
+    if (sscanf(line, "instance %u %llu %llu %95s %95[^\n]", &index, &found.total, &found.free, found.uuid, found.name) == 5
+        && index < MOST_INSTANCES)
+        card->instances[index] = found;
+    if (sscanf(line, "instance-compute %u %u %lld", &index, &pid, &used) == 3 && index < MOST_INSTANCES) {
+        processes *list = &card->instances[index].compute;
+        if (list->count == MOST_PROCESSES) return;
+        list->item[list->count].pid = pid;
+        list->item[list->count++].used = (unsigned long long)used;
+    }
 }
 
 static int read_state(state *now) {
@@ -87,6 +123,11 @@ static int read_state(state *now) {
         sscanf(line, "temperature %d", &card->temperature);
         sscanf(line, "capability %d %d", &card->major, &card->minor);
         sscanf(line, "mig %d", &card->mig);
+        sscanf(line, "ecc %lld", &card->ecc);
+        sscanf(line, "rows %d %d %d %d", &card->rows[0], &card->rows[1], &card->rows[2], &card->rows[3]);
+        sscanf(line, "retired %lld %d", &card->retired, &card->retired_pending);
+        sscanf(line, "throttle %lld", &card->throttle);
+        add_instance(card, line);
         add_process(&card->compute, line, "compute %u %lld");
         add_process(&card->graphics, line, "graphics %u %lld");
         add_failure(card->failures, &card->failure_count, line, "gpu-fail %63s %d");
@@ -96,8 +137,11 @@ static int read_state(state *now) {
 }
 
 static int failure_of(const failure *list, unsigned count, const char *function) {
-    for (unsigned i = 0; i < count; i++)
-        if (!strcmp(list[i].function, function) || !strcmp(list[i].function, "*")) return list[i].code;
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(list[i].function, function) && strcmp(list[i].function, "*")) continue;
+        while (list[i].code == HANG) sleep(3600);
+        return list[i].code;
+    }
     return SUCCESS;
 }
 
@@ -118,11 +162,17 @@ static int begin(state *now, const char *function) {
 
 static int begin_gpu(state *now, device handle, gpu **card, const char *function) {
     int code = begin(now, function);
-    size_t number = (size_t)handle; /* a handle is the index plus one */
+    size_t number = (size_t)handle % INSTANCE;
     if (code) return code;
     if (number < 1 || number > now->gpu_count) return INVALID_ARGUMENT;
     *card = &now->gpus[number - 1];
     return failure_of((*card)->failures, (*card)->failure_count, function);
+}
+
+/* The MIG instance that a handle is of; NULL: it is of a whole GPU. */
+static instance *part_of(gpu *card, device handle) {
+    size_t number = (size_t)handle / INSTANCE;
+    return number ? &card->instances[number - 1] : NULL;
 }
 
 #define BEGIN      static state now; int code = begin(&now, __func__); if (code) return code
@@ -172,27 +222,30 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, device *out) {
 
 int nvmlDeviceGetUUID(device handle, char *text, unsigned length) {
     BEGIN_GPU;
-    snprintf(text, length, "%s", card->uuid);
+    instance *part = part_of(card, handle);
+    snprintf(text, length, "%s", part ? part->uuid : card->uuid);
     return SUCCESS;
 }
 
 int nvmlDeviceGetName(device handle, char *text, unsigned length) {
     BEGIN_GPU;
-    snprintf(text, length, "%s", card->name);
+    instance *part = part_of(card, handle);
+    snprintf(text, length, "%s", part ? part->name : card->name);
     return SUCCESS;
 }
 
 int nvmlDeviceGetMemoryInfo(device handle, unsigned long long total_free_used[3]) {
     BEGIN_GPU;
-    total_free_used[0] = card->total;
-    total_free_used[1] = card->free;
-    total_free_used[2] = card->total - card->free;
+    instance *part = part_of(card, handle);
+    total_free_used[0] = part ? part->total : card->total;
+    total_free_used[1] = part ? part->free : card->free;
+    total_free_used[2] = total_free_used[0] - total_free_used[1];
     return SUCCESS;
 }
 
 int nvmlDeviceGetUtilizationRates(device handle, unsigned gpu_memory[2]) {
     BEGIN_GPU;
-    if (card->utilisation < 0) return NOT_SUPPORTED;
+    if (card->utilisation < 0 || part_of(card, handle)) return NOT_SUPPORTED;
     gpu_memory[0] = gpu_memory[1] = (unsigned)card->utilisation;
     return SUCCESS;
 }
@@ -226,6 +279,61 @@ int nvmlDeviceGetMigMode(device handle, unsigned *current, unsigned *pending) {
     return SUCCESS;
 }
 
+int nvmlDeviceGetMaxMigDeviceCount(device handle, unsigned *count) {
+    BEGIN_GPU;
+    *count = card->mig > 0 ? MOST_INSTANCES : 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(device handle, unsigned index, device *out) {
+    BEGIN_GPU;
+    if (index >= MOST_INSTANCES || !card->instances[index].uuid[0]) return NOT_FOUND;
+    *out = (device)((size_t)handle + (index + 1) * (size_t)INSTANCE);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetTotalEccErrors(device handle, unsigned type, unsigned counter, unsigned long long *count) {
+    BEGIN_GPU;
+    if (card->ecc < 0 || type != 1 || counter) return NOT_SUPPORTED; /* uncorrected, volatile */
+    *count = (unsigned long long)card->ecc;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetRemappedRows(device handle, unsigned *correctable, unsigned *uncorrectable, unsigned *pending,
+                              unsigned *failed) {
+    BEGIN_GPU;
+    if (card->rows[0] < 0) return NOT_SUPPORTED;
+    *correctable = (unsigned)card->rows[0];
+    *uncorrectable = (unsigned)card->rows[1];
+    *pending = (unsigned)card->rows[2];
+    *failed = (unsigned)card->rows[3];
+    return SUCCESS;
+}
+
+int nvmlDeviceGetRetiredPages(device handle, unsigned cause, unsigned *count, unsigned long long *addresses) {
+    BEGIN_GPU;
+    if (card->retired < 0) return NOT_SUPPORTED;
+    unsigned room = *count, pages = cause == 1 ? (unsigned)card->retired : 0; /* all of them for double-bit errors */
+    *count = pages;
+    if (room < pages) return INSUFFICIENT_SIZE;
+    if (addresses) memset(addresses, 0, pages * sizeof *addresses);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetRetiredPagesPendingStatus(device handle, unsigned *pending) {
+    BEGIN_GPU;
+    if (card->retired < 0) return NOT_SUPPORTED;
+    *pending = (unsigned)card->retired_pending;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(device handle, unsigned long long *reasons) {
+    BEGIN_GPU;
+    if (card->throttle < 0) return NOT_SUPPORTED;
+    *reasons = (unsigned long long)card->throttle;
+    return SUCCESS;
+}
+
 static int list_processes(const processes *list, unsigned *count, process *out) {
     unsigned room = *count;
     *count = list->count;
@@ -236,10 +344,12 @@ static int list_processes(const processes *list, unsigned *count, process *out) 
 
 int nvmlDeviceGetComputeRunningProcesses_v3(device handle, unsigned *count, process *out) {
     BEGIN_GPU;
-    return list_processes(&card->compute, count, out);
+    instance *part = part_of(card, handle);
+    return list_processes(part ? &part->compute : &card->compute, count, out);
 }
 
 int nvmlDeviceGetGraphicsRunningProcesses_v3(device handle, unsigned *count, process *out) {
     BEGIN_GPU;
+    if (part_of(card, handle)) return NOT_SUPPORTED;
     return list_processes(&card->graphics, count, out);
 }

@@ -7,7 +7,7 @@ import pytest
 
 from worker.devices import Devices, parse_devices
 from worker.devices.host_memory import available_bytes, slot_bytes
-from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
+from worker.devices.nvml import Gpu, NvmlUnavailable
 from worker.devices.processes import name_of, with_descendants
 
 MB = 2**20
@@ -92,7 +92,7 @@ def test_an_automatic_slot_leaves_30_percent_and_has_at_least_512_mb(available_m
     assert slot_bytes(available_mb * MB) == slot_mb * MB
 
 
-class NoDriver(Nvml):
+class NoDriver:
     def read(self) -> tuple[str | None, list[Gpu]]:
         raise NvmlUnavailable("no driver")
 

@@ -21,6 +21,7 @@ from tests.support.fake_nvml import (
     NOT_SUPPORTED,
     UNKNOWN,
     FakeGpu,
+    FakeInstance,
     FakeNvml,
     no_library,
 )
@@ -132,6 +133,8 @@ def test_a_gpu_is_listed_with_everything_that_the_driver_reports(box: FakeNvml) 
                 utilisation=87,
                 temperature=71,
                 processes=[(pid, 15_000)],
+                ecc=0,
+                rows=(0, 0, 0, 0),
             )
         ],
         driver="560.35.03",
@@ -147,10 +150,19 @@ def test_a_gpu_is_listed_with_everything_that_the_driver_reports(box: FakeNvml) 
             "free_bytes": 9000 * MB,
             "utilisation": 87,
             "temperature": 71,
-            "processes": [{"pid": pid, "used_bytes": 15_000 * MB, "name": name_of_this_process()}],
+            "processes": [{"pid": pid, "used_bytes": 15_000 * MB, "name": name_of_this_process(), "is_display": False}],
             "bfloat16": True,
             "uuid": "GPU-1",
             "driver": "560.35.03",
+            "capability": [8, 6],
+            "health": {
+                "uncorrected_errors": 0,
+                "remapped_rows": 0,
+                "retired_pages": None,
+                "repair_pending": False,
+                "remap_failed": False,
+                "slowed_by": [],
+            },
             "problem": None,
         }
     ]
@@ -242,14 +254,101 @@ def test_a_gpu_whose_memory_cannot_be_read_is_not_offered(box: FakeNvml) -> None
     assert "memory" in gpu["problem"]
 
 
-def test_a_gpu_with_mig_on_is_not_offered(box: FakeNvml) -> None:
-    box.write([FakeGpu(mig=True), FakeGpu(uuid="GPU-2", mig=False)])
+def mig(*instances: FakeInstance, **values: Any) -> FakeGpu:
+    return FakeGpu(uuid=A.uuid, name="NVIDIA Fake A100", mig=True, instances=instances, **values)
+
+
+ONE, TWO = (FakeInstance(index, f"MIG-{index}{index}", processes=[(1, 700)]) for index in (1, 4))
+
+
+def test_a_gpu_with_mig_on_and_no_instance_is_not_offered(box: FakeNvml) -> None:
+    box.write([mig(), FakeGpu(uuid="GPU-2", mig=False)])
 
     first, second = read_devices(box)
 
-    assert "MIG" in first["problem"]
+    assert "no instance" in first["problem"]
     assert first["free_bytes"] == 0
     assert second["problem"] is None
+
+
+def test_mig_instances_are_devices_in_place_of_their_gpu(box: FakeNvml) -> None:
+    box.write([mig(ONE, TWO, temperature=50), B])
+
+    one, two, other = read_devices(box)
+
+    assert [device["key"] for device in (one, two, other)] == ["gpu-0-mig-1", "gpu-0-mig-4", "gpu-1"]
+    assert (one["uuid"], one["name"], one["index"]) == ("MIG-11", "NVIDIA Fake A100 MIG 1g.10gb", 0)
+    assert (one["total_bytes"], one["free_bytes"]) == (9728 * MB, 9700 * MB)
+    assert (one["capability"], one["bfloat16"], one["temperature"], one["utilisation"]) == ([8, 6], True, 50, None)
+    assert [held["used_bytes"] for held in one["processes"]] == [700 * MB]
+    assert trainer_environment(reading(two))["CUDA_VISIBLE_DEVICES"] == "MIG-44"
+
+
+def test_the_setting_names_instances_or_a_gpu_with_all_of_them(box: FakeNvml) -> None:
+    box.write([mig(ONE, TWO), B])
+
+    assert [device["key"] for device in read_devices(box, "gpu:0")] == ["gpu-0-mig-1", "gpu-0-mig-4"]
+    assert [device["key"] for device in read_devices(box, "gpu:0:4,gpu:1")] == ["gpu-1", "gpu-0-mig-4"]
+    assert [device["key"] for device in read_devices(box, CUDA_VISIBLE_DEVICES="MIG-44")] == ["gpu-0-mig-4"]
+    (missing,) = read_devices(box, "gpu:0:2")
+    assert (missing["key"], missing["name"]) == ("gpu-0-mig-2", "GPU 0 MIG 2")
+    assert "NVML lists gpu-0-mig-1, gpu-0-mig-4, gpu-1" in missing["problem"]
+
+
+def test_an_instance_keeps_its_name_and_a_deleted_one_goes(box: FakeNvml, reader: DeviceReader) -> None:
+    box.write([mig(ONE, TWO)])
+    reader.read()
+    moved = FakeInstance(1, TWO.uuid)  # NVML's number of the other one
+    box.write([mig(moved, FakeInstance(2, "MIG-new"))])
+
+    assert [(gpu["key"], gpu["uuid"]) for gpu in reader.read()] == [
+        ("gpu-0-mig-2", "MIG-new"),
+        ("gpu-0-mig-4", TWO.uuid),
+    ]
+
+
+def test_when_the_gpu_is_lost_its_instances_have_the_problem(box: FakeNvml, reader: DeviceReader) -> None:
+    box.write([mig(ONE, TWO)])
+    reader.read()
+    box.write([lost(A)])
+    gone = reader.read()
+    box.write([mig(ONE, TWO)], generation=2)
+    back = reader.read(after=60)
+
+    assert [gpu["key"] for gpu in gone] == [gpu["key"] for gpu in back] == ["gpu-0-mig-1", "gpu-0-mig-4"]
+    assert all("lost" in gpu["problem"] for gpu in gone)
+    assert [gpu["problem"] for gpu in back] == [None, None]
+
+
+def test_health_is_read_as_far_as_the_card_reports_it(box: FakeNvml) -> None:
+    old = FakeGpu(uuid="GPU-2", ecc=0, retired=(3, 1), throttle=0x1 | 0x40 | 0x4)
+    box.write([FakeGpu(), old, FakeGpu(uuid="GPU-3", rows=(2, 1, 1, 0))])
+
+    silent, worn, remapped = (device["health"] for device in read_devices(box))
+
+    assert silent == {
+        "uncorrected_errors": None,
+        "remapped_rows": None,
+        "retired_pages": None,
+        "repair_pending": False,
+        "remap_failed": False,
+        "slowed_by": [],
+    }
+    assert (worn["uncorrected_errors"], worn["retired_pages"], worn["repair_pending"]) == (0, 3, True)
+    assert worn["slowed_by"] == ["heat (hardware)"]  # idle, and a power cap, are no fault
+    assert (remapped["remapped_rows"], remapped["repair_pending"]) == (3, True)
+
+
+def test_uncorrectable_errors_and_a_failed_remapping_keep_jobs_away(box: FakeNvml) -> None:
+    box.write([FakeGpu(ecc=2), FakeGpu(uuid="GPU-2", rows=(0, 9, 0, 1)), FakeGpu(uuid="GPU-3", ecc=0)])
+
+    broken, worn, good = read_devices(box)
+
+    assert "2 uncorrectable errors" in broken["problem"]
+    assert "gpu-reset" in broken["problem"]
+    assert broken["free_bytes"] == 24_000 * MB  # it can be read
+    assert "row remapping failed" in worn["problem"]
+    assert good["problem"] is None
 
 
 @pytest.mark.parametrize("failing", ["no library", "no driver", "no GPU", "hidden"])
@@ -327,7 +426,7 @@ def test_cuda_visible_devices_is_respected_and_the_trainer_gets_the_cards_uuid(b
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": C.uuid,
     }
-    assert contract_device(reading(by_uuid[0]), async_allocator=False) == Device(kind=DeviceKind.GPU, gpu=0)
+    assert contract_device(reading(by_uuid[0]), async_allocator=False).gpu == 0
 
 
 def test_a_bad_setting_ends_the_command_with_its_message(box: FakeNvml) -> None:
@@ -500,17 +599,18 @@ def test_processes_of_others_are_told_apart_from_ours() -> None:
 
 
 def test_the_trainer_sees_its_gpu_alone_by_uuid() -> None:
-    gpu = DeviceReading("gpu-1", DeviceKind.GPU, 1, "Card", 100, 40, uuid="GPU-1")
+    gpu = DeviceReading("gpu-1", DeviceKind.GPU, 1, "Card", 100, 40, uuid="GPU-1", capability=(8, 6))
 
     assert trainer_environment(gpu) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "GPU-1"}
-    assert contract_device(gpu, async_allocator=True) == Device(kind=DeviceKind.GPU, gpu=0, async_allocator=True)
+    pinned = {"reserve_mb": 1536, "workspace_mb": 512}
+    assert contract_device(gpu, async_allocator=True) == Device(DeviceKind.GPU, async_allocator=True, **pinned)
 
 
 def test_a_gpu_without_a_uuid_is_shown_by_its_nvml_number() -> None:
     gpu = DeviceReading("gpu-1", DeviceKind.GPU, 1, "Card", 100, 40)
 
     assert trainer_environment(gpu) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "1"}
-    assert contract_device(gpu, async_allocator=False) == Device(kind=DeviceKind.GPU, gpu=0)
+    assert contract_device(gpu, async_allocator=False).gpu == 0
 
 
 def test_the_trainer_gets_the_slots_limit() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.devices.cuda_visible import visible
+from worker.devices.cuda_visible import Place, visible
 from worker.devices.parse_setting import DeviceSetting, DeviceSettingError, parse_devices
 
 
@@ -77,4 +77,37 @@ CARDS = {0: "GPU-aa00", 1: "GPU-ab11", 2: "GPU-cc22", 3: None}
     ],
 )
 def test_cuda_visible_devices_is_read_as_cuda_reads_it(value: str | None, numbers: set[int]) -> None:
-    assert visible(value, CARDS) == numbers
+    assert visible(value, CARDS, {(number, None): uuid for number, uuid in CARDS.items()}) == {
+        (number, None) for number in numbers
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "places"),
+    [
+        (None, {(0, 0), (0, 3), (1, None)}),
+        ("0", {(0, 0), (0, 3)}),  # a GPU with MIG stands for all its instances
+        ("GPU-aa", {(0, 0), (0, 3)}),
+        ("MIG-33", {(0, 3)}),
+        ("MIG-33,1", {(0, 3), (1, None)}),
+        ("MIG-", set()),  # fits two
+        ("MIG-99,1", set()),
+    ],
+)
+def test_mig_instances_are_named_by_their_uuids(value: str | None, places: set[Place]) -> None:
+    devices: dict[Place, str | None] = {(0, 0): "MIG-11", (0, 3): "MIG-33", (1, None): "GPU-bb"}
+    assert visible(value, {0: "GPU-aa", 1: "GPU-bb"}, devices) == places
+
+
+def test_mig_instances_are_named_with_their_gpu() -> None:
+    found = parse_devices("gpu:0:1, gpu:0:3,gpu:2,cpu:64")
+    assert (found.instances, found.gpus, found.slots_mb, found.wants_gpus) == (((0, 1), (0, 3)), (2,), (64,), True)
+    assert parse_devices("gpu:1:0").wants_gpus
+
+
+@pytest.mark.parametrize(
+    "text", ["gpu:0:1,gpu:0:1", "gpu:0,gpu:0:1", "gpu:0:1,gpu", "gpu:0:2000", "gpu:9999:1", "gpu:0:"]
+)
+def test_an_instance_is_named_once_and_with_a_sensible_number(text: str) -> None:
+    with pytest.raises(DeviceSettingError):
+        parse_devices(text)

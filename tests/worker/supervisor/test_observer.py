@@ -11,9 +11,9 @@ import pytest
 from services.domain.contract import AttemptSpec
 from worker import notes
 from worker.devices.neighbours import NeighbourWatch
-from worker.devices.nvml import Gpu, Nvml, NvmlUnavailable
+from worker.devices.nvml import Gpu, NvmlUnavailable
 from worker.devices.oom_kills import OomKills, kills_since
-from worker.supervisor.observer import Observer, read_saved_facts
+from worker.supervisor.observer import Observer, read_saved_evidence
 
 MB = 2**20
 TRAINER = 77
@@ -102,11 +102,10 @@ def test_without_any_counter_the_number_of_kills_is_unknown(tmp_path: Path) -> N
 # Neighbours
 
 
-class Driver(Nvml):
+class Driver:
     """Returns the GPUs that the test sets; None raises NvmlUnavailable."""
 
     def __init__(self, *gpus: Gpu) -> None:
-        super().__init__()
         self.gpus: list[Gpu] | None = list(gpus)
 
     def read(self) -> tuple[str | None, list[Gpu]]:
@@ -194,20 +193,22 @@ def test_observations_are_saved_for_the_reaper(tmp_path: Path) -> None:
     (tmp_path / "attempt.json").write_text(AttemptSpec(job_dir=str(tmp_path), architecture="x").to_json())
     observer = Observer(tmp_path, os.getpid())
     observer.poll(0.0)
-    assert read_saved_facts(tmp_path) == observer.finish()
-    noted = notes.read_facts(tmp_path)
-    notes.note_facts(tmp_path, {**noted, "held_by_others": 5, "others": [{"pid": 1, "name": "x", "used_bytes": 5}]})
-    saved = read_saved_facts(tmp_path)
+    assert read_saved_evidence(tmp_path) == observer.finish()
+    noted = notes.read_observations(tmp_path)
+    notes.note_observations(
+        tmp_path, {**noted, "held_by_others": 5, "others": [{"pid": 1, "name": "x", "used_bytes": 5}]}
+    )
+    saved = read_saved_evidence(tmp_path)
     assert (saved.held_by_others, saved.others[0]["name"]) == (5, "x")
 
 
 def test_processes_in_a_damaged_note_are_cleaned_or_left_out(tmp_path: Path) -> None:
     good = {"pid": 1, "name": "x", "used_bytes": 5}
     damaged: list[Any] = [{"pid": "x"}, {"pid": [1]}, 7, {"pid": 2, "name": 3, "used_bytes": -1, "more": 1}]
-    notes.note_facts(tmp_path, {"others": [good, *damaged]})
-    assert read_saved_facts(tmp_path).others == (good, {"pid": 2, "name": None, "used_bytes": None})
+    notes.note_observations(tmp_path, {"others": [good, *damaged]})
+    assert read_saved_evidence(tmp_path).others == (good, {"pid": 2, "name": None, "used_bytes": None})
 
 
-def test_an_attempt_without_notes_has_no_facts(tmp_path: Path) -> None:
-    saved = read_saved_facts(tmp_path)
+def test_an_attempt_without_notes_has_no_evidence(tmp_path: Path) -> None:
+    saved = read_saved_evidence(tmp_path)
     assert (saved.held_by_others, saved.others, saved.oom_kills) == (None, (), None)

@@ -31,7 +31,9 @@ def test_unreadable_reports_are_logged_once_until_they_can_be_read_again(
     desk.slots(4000)
     claim = desk.claimed()
     attempt = HeldAttempt(claim.job_id, claim.attempt, claim.token, desk.folder(claim))
-    supervision = Supervision(desk.settings, attempt, Trainer(trainer, datetime.datetime.now(datetime.UTC), []))
+    supervision = Supervision(
+        desk.settings, attempt, Trainer(trainer, datetime.datetime.now(datetime.UTC), [], "cpu-0")
+    )
 
     def fail(*_: Any) -> int:
         raise ValueError("a row of another version")

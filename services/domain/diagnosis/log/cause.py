@@ -24,6 +24,7 @@ _MOST_LINES = 6
 _LARGE = 2**30
 
 _MEMORY_OR_DISK: Final = Mark.DEVICE | Mark.CONTEXT | Mark.HANDLE | Mark.HOST | Mark.DISK
+_CLEAR: Final = _MEMORY_OR_DISK | Mark.FAULT
 _OF_DEVICE: Final = Mark.DEVICE | Mark.CONTEXT | Mark.HANDLE | Mark.EXHAUSTED
 
 
@@ -47,8 +48,8 @@ class Cause:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it names memory or disk."""
-        return bool(self.marks & _MEMORY_OR_DISK)
+        """Whether it names memory, disk or a fault of the device."""
+        return bool(self.marks & _CLEAR)
 
     @property
     def is_of_device(self) -> bool:
@@ -190,8 +191,12 @@ def _same_kind(one: int, other: int) -> bool:
 
 def _outweighs(new: int, now: Cause) -> bool:
     """Whether a cause of another kind replaces the one before it."""
-    if new & _MEMORY_OR_DISK or now.survived or (now.progress and new & Mark.OWN):
+    if now.survived or (now.progress and new & Mark.OWN):
         return True
+    if new & _MEMORY_OR_DISK:  # after a fault of the device, every allocation fails too
+        return not now.marks & Mark.FAULT
+    if new & Mark.FAULT:
+        return not now.is_clear
     if new & Mark.EXHAUSTED:  # more specific than an exception or a kill
         return not now.is_clear
     return bool(new & Mark.KILLED and now.marks & Mark.ERROR)
@@ -202,7 +207,7 @@ def _amount(text: str) -> int:
     return int(match[1] or match[2]) if match else 0
 
 
-_KINDS: Final = (_OF_DEVICE, Mark.HOST, Mark.DISK, Mark.KILLED, Mark.STOPPED, Mark.ERROR)
+_KINDS: Final = (_OF_DEVICE, Mark.FAULT, Mark.HOST, Mark.DISK, Mark.KILLED, Mark.STOPPED, Mark.ERROR)
 _NOBODY_KILLED: Final = re.compile(r"oom_kill\W{1,3}0\b|OOMKilled\W{1,4}false")  # as cgroups and Docker print it
 _NO_FAILURE: Final = re.compile(r"freed_by_count|caller indicates|not a failure")
 _STATISTIC: Final = re.compile(r"\b(Limit|InUse):\s*\d")

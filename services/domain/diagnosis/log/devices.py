@@ -19,7 +19,8 @@ class DeviceSeen:
     name: str | None = None
     total: int | None = None
     free: int | None = None  # at the start
-    limit: int | None = None  # what TensorFlow set itself
+    limit: int | None = None  # what TensorFlow set itself: less than what was free
+    capability: tuple[int, int] | None = None
     free_at_end: int | None = None
     lines: dict[int, str] = field(default_factory=dict)  # the lines that this comes from, by number
 
@@ -47,6 +48,8 @@ class DevicesSeen:
                 device = self._new(int(match["index"]))
             device.limit = limit
             device.name = (match["name"] or "").strip() or device.name
+            if capability := _CAPABILITY.search(text):
+                device.capability = int(capability[1]), int(capability[2])
             device.add(number, text)
             return
         if match := _AT_THE_END.search(text):
@@ -121,6 +124,7 @@ _CREATED = re.compile(
     r"[Cc]reat\w+ (?:TensorFlow )?device \(?/\S*?device:GPU:(?P<index>\d{1,3}) with (?P<mb>\d{1,9}) MB memory"
     r"(?:.{0,80}?name: (?P<name>[^,]{1,80}))?"
 )
+_CAPABILITY = re.compile(r"compute capability: (\d{1,2})\.(\d)")
 _NAME = re.compile(r"\bname: ([^,]{1,80}?)\s*(?:,|major:|computeCapability:|$)")
 _SIZE = re.compile(
     r"\b(totalMemory|freeMemory|Total memory|Free memory|deviceMemorySize): ?([\d.]{1,12}) ?([KMGT]i?B)", re.I

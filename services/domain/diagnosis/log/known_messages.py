@@ -37,6 +37,8 @@ class Mark:
     SEEN: Final = 1 << 21  # a device and its memory, as seen at the start
     DUMP: Final = 1 << 22  # a number of the allocator's dump
     NODE: Final = 1 << 23  # the operation, device or allocator that an error belongs to
+    # What may end a training, too.
+    FAULT: Final = 1 << 24  # the device itself failed: no memory problem, and often no problem of the job
 
 
 CAUSES: Final = (
@@ -49,6 +51,7 @@ CAUSES: Final = (
     | Mark.KILLED
     | Mark.STOPPED
     | Mark.ERROR
+    | Mark.FAULT
 )
 
 # Applied in this order: a line with the mark on the left loses the marks on the right.
@@ -57,6 +60,7 @@ OVERRULED: Final = (
     (Mark.BACKED_OFF, CAUSES | Mark.REQUEST),
     (Mark.PRESSURE, CAUSES),
     (Mark.DISK, CAUSES & ~Mark.DISK | Mark.REQUEST),
+    (Mark.FAULT, CAUSES & ~Mark.FAULT),
     (Mark.CONTEXT, CAUSES & ~Mark.CONTEXT),
     (Mark.HANDLE, CAUSES & ~Mark.HANDLE),
     (Mark.DEVICE, CAUSES & ~Mark.DEVICE & ~Mark.HOST),
@@ -100,6 +104,31 @@ SPELLINGS: Final[dict[int, tuple[tuple[str, str], ...]]] = {
         ("dnn library|dnn in stream", r"dnn library (?:is not found|initialization failed)|no dnn in stream ?executor"),
         ("blas", r"without blas support|blas \w*gemm\w* launch failed|blas scal failed"),
         ("algorithm worked", r"no algorithm worked"),
+    ),
+    # Not "failed call to cuInit": a training on the CPU prints it too, and goes on.
+    Mark.FAULT: (
+        (
+            "illegal|misaligned",
+            r"cuda_error_(?:illegal|misaligned)_\w+|an illegal (?:memory access|instruction) was enc",
+        ),
+        ("launch", r"cuda_error_launch_(?:failed|timeout)|unspecified launch failure|launch timed out and was termi"),
+        ("ecc|contained|stack", r"cuda_error_(?:ecc_uncorrectable|contained|hardware_stack_error)|uncorrectable ecc"),
+        (
+            "kernel image|no_binary|ptx",
+            r"no kernel image is available|kernel image is invalid|cuda_error_no_binary_for",
+        ),
+        ("ptx", r"cuda_error_(?:invalid_ptx|unsupported_ptx_version)|unsupported toolchain|ptx was compiled with an"),
+        ("gpu is lost|off the bus|xid", r"gpu is lost|fallen off the bus|nvrm: xid"),
+        ("not_ready|not yet init", r"cuda_error_system_not_ready|system not yet initialized"),
+        (
+            "busy or unav|devices_unav",
+            r"devices?(?:\(s\) is/are| are) busy or unavailable|cuda_error_devices_unavailable",
+        ),
+        ("driver", r"driver version is insufficient|cuda_error_system_driver_mismatch"),
+        (
+            "implicit init|etdevice()",
+            r"(?:implicit initialization|cuda[gs]etdevice\(\)).* failed\W+status: (?!.*memory)",
+        ),
     ),
     Mark.STARVED: (("alloc_failed|cublas_status_not_init", r"alloc_failed|cublas_status_not_init"),),
     Mark.DISK: (

@@ -2,7 +2,7 @@
 import { $, h, keyed, setContent } from "../shared/dom.js";
 import { bytes, duration, percent } from "../shared/format.js";
 import { dot } from "../shared/badges.js";
-import { deviceLabel, deviceMemory, isMemoryUnknown, deviceState } from "../shared/device.js";
+import { deviceMemory, deviceState, isMemoryUnknown, labelOf } from "../shared/device.js";
 
 export function showDeviceTiles(devices) {
   keyed(
@@ -29,7 +29,7 @@ function update(tile, device) {
           href: `/devices#${encodeURIComponent(device.id)}`,
           title: `${device.name} on ${device.host}`,
         },
-        h("b", {}, deviceLabel(device)),
+        h("b", {}, labelOf(device)),
         ` ${device.name}`,
       ),
       dot(words, kind),

@@ -1,7 +1,6 @@
 // The Files tab: a job's files, and code that loads its model.
 import { get } from "../shared/api.js";
-import { copy } from "../shared/clipboard.js";
-import { CURL_TOKEN } from "../shared/curl.js";
+import { CURL_TOKEN, copy } from "../shared/clipboard.js";
 import { h, setContent } from "../shared/dom.js";
 import { bytes, plural, time } from "../shared/format.js";
 

@@ -51,6 +51,7 @@ function make(job, attempt, isOpen) {
     h("header", {}),
     h("div", { class: "attempt-plan" }),
     h("div", { class: "attempt-memory" }),
+    h("div", { class: "attempt-input" }),
     h("div", { class: "attempt-end" }),
     changes,
   );
@@ -68,6 +69,7 @@ function update(item, job, attempt, former, next) {
   setContent($("header", item), heading(attempt, runs));
   setContent($(".attempt-plan", item), planPills(attempt.plan, former?.plan ?? job.asked));
   setContent($(".attempt-memory", item), memory(attempt));
+  setContent($(".attempt-input", item), inputWait(attempt));
   setContent($(".attempt-end", item), end(job, attempt, next));
   // The plan is the same, but other settings may differ: the section stays hidden until the diff shows some.
   if (attempt.number > 1 && !attempt.changes.length) showDiff($(".changes", item), job.id, attempt);
@@ -113,6 +115,10 @@ function memory(attempt) {
         ),
   ];
 }
+
+/** Where the device waits for images: how much, why, and what helps. */
+const inputWait = ({ input_wait: wait }) =>
+  wait?.sentence ? [h("p", { class: "note warn small" }, wait.sentence)] : [];
 
 /** Why it ended, the log lines that show it, and what followed. */
 function end(job, attempt, next) {

@@ -3,7 +3,7 @@ import { $, h } from "../shared/dom.js";
 
 const LEVERS = {
   micro_batch: ["Micro-batch", "split the batch: same update, slower"],
-  precision: ["Precision", "bfloat16, on devices that support it well"],
+  precision: ["Precision", "bfloat16 or float16, on devices that are fast in it"],
   proposals: ["Proposals", "fewer of them, in two-stage models"],
   image_size: ["Image size", "smaller images"],
   backbone: ["Backbone", "a smaller one; training starts over"],

@@ -1,7 +1,7 @@
 // The datasets that a job can use.
 import { get, maySubmit, whoami } from "../shared/api.js";
 import { dot } from "../shared/badges.js";
-import { CURL_TOKEN } from "../shared/curl.js";
+import { CURL_TOKEN } from "../shared/clipboard.js";
 import { $, h, setContent, setText } from "../shared/dom.js";
 import { bytes, wholeNumber } from "../shared/format.js";
 import { actionCell, cell, numberCell, showProblem, trainLink } from "../shared/table_cells.js";

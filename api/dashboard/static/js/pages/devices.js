@@ -1,13 +1,15 @@
 // The devices of each host: their memory and its users, now and over the last hours.
-import { get } from "../shared/api.js";
+import { get, whoami } from "../shared/api.js";
 import { $, $$, h, keyed, setContent, setText } from "../shared/dom.js";
 import { bytes, duration, percent, plural, time } from "../shared/format.js";
 import { dot } from "../shared/badges.js";
-import { deviceLabel, deviceMemory, isMemoryUnknown, deviceState } from "../shared/device.js";
+import { deviceMemory, deviceState, isMemoryUnknown, labelOf } from "../shared/device.js";
 import { watchDevices } from "../devices/watch_devices.js";
 import { showHistory } from "../devices/history.js";
+import { qualification } from "../devices/qualification.js";
 
 let devices = [];
+let isAdmin = false;
 let hours = Number(new URLSearchParams(location.search).get("hours")) || 6;
 
 function show(found) {
@@ -46,7 +48,7 @@ function makeDevice(device) {
 }
 
 function updateDevice(card, device) {
-  setContent($("h3", card), deviceLabel(device), h("span", { class: "muted" }, ` ${device.name}`));
+  setContent($("h3", card), labelOf(device), h("span", { class: "muted" }, ` ${device.name}`));
   setContent($(".state", card), dot(...deviceState(device)));
   setContent(
     $(".now", card),
@@ -66,6 +68,7 @@ function updateDevice(card, device) {
       h("tbody", {}, holders(device)),
     ),
     h("p", { class: "small muted number" }, facts(device)),
+    qualification(device, isAdmin),
   );
 }
 
@@ -144,16 +147,28 @@ function far({ attempt, phase, progress: { step, steps, eta_s } }) {
   return [`attempt ${attempt}`, `step ${step}/${steps} (${percent(step / steps)})`, left].filter(Boolean).join(" · ");
 }
 
-function facts({ utilisation, temperature, bfloat16, seen_at, is_present }) {
+function facts({ utilisation, temperature, half_precision, health, seen_at, is_present }) {
   // Utilisation and temperature are out of date when the device is offline.
-  if (!is_present) return [bfloat16 ? "bfloat16 · " : null, "offline, last seen ", time(seen_at)];
+  if (!is_present) return [half_precision ? `${half_precision} · ` : null, "offline, last seen ", time(seen_at)];
   return [
     utilisation === null ? null : `utilisation ${utilisation} %`,
     temperature === null ? null : `${temperature} °C`,
-    bfloat16 ? "bfloat16" : null,
+    half_precision,
+    ...healthWords(health),
   ]
     .filter(Boolean)
     .join(" · ");
+}
+
+function healthWords(health) {
+  if (!health) return [];
+  return [
+    health.uncorrected_errors ? plural(health.uncorrected_errors, "uncorrectable memory error") : null,
+    health.remapped_rows ? `${plural(health.remapped_rows, "remapped row")} of memory` : null,
+    health.retired_pages ? `${plural(health.retired_pages, "retired page")} of memory` : null,
+    health.repair_pending ? "a reset will repair its memory" : null,
+    health.slowed_by.length ? `slowed down by ${health.slowed_by.join(", ")}` : null,
+  ];
 }
 
 // --- history -----------------------------------------------------------------------------------------------------
@@ -192,6 +207,11 @@ function goThere() {
   wanted.scrollIntoView({ block: "center" });
   wanted.focus({ preventScroll: true });
 }
+
+whoami().then((me) => {
+  isAdmin = me.scopes.includes("admin");
+  show(devices);
+});
 
 watchDevices(show, (error) => {
   setText($("#problem"), `Could not load the devices: ${error.message}`);

@@ -5,7 +5,7 @@ import { follow, listen } from "../shared/events.js";
 import { duration, percent, plural } from "../shared/format.js";
 import { confirmed } from "../shared/dialogs.js";
 import { runAction, toast } from "../shared/messages.js";
-import { addShortcuts } from "../shared/shortcuts.js";
+import { addShortcuts } from "../frame/shortcuts.js";
 import { tabs } from "../shared/tabs.js";
 import { pill } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
@@ -219,9 +219,9 @@ function moved(change) {
   showNow();
 }
 
-function progressed({ step, steps, eta_s, phase, saved_step, measured_peak_bytes }) {
+function progressed({ step, steps, eta_s, ...ofAttempt }) {
   Object.assign(state.job.progress, { step, steps, eta_s });
   const last = state.attempts.at(-1);
-  if (last && !last.ended_at) Object.assign(last, { step, phase, saved_step, measured_peak_bytes });
+  if (last && !last.ended_at) Object.assign(last, { step, ...ofAttempt });
   show();
 }

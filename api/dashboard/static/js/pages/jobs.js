@@ -6,7 +6,7 @@ import { duration, plural, time } from "../shared/format.js";
 import { watchDevices } from "../devices/watch_devices.js";
 import { confirmed } from "../shared/dialogs.js";
 import { announce, runAction, toast } from "../shared/messages.js";
-import { addShortcuts } from "../shared/shortcuts.js";
+import { addShortcuts } from "../frame/shortcuts.js";
 import { dot } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
 import { progressOf, queueChange, queueStatus, statusLine } from "../shared/job_status.js";

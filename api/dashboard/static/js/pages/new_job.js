@@ -1,7 +1,6 @@
 // The form for a new job. The estimate follows the input.
 import { get, maySubmit, post, whoami } from "../shared/api.js";
-import { copy } from "../shared/clipboard.js";
-import { CURL_TOKEN } from "../shared/curl.js";
+import { CURL_TOKEN, copy } from "../shared/clipboard.js";
 import { $, $$, h, setContent, setText } from "../shared/dom.js";
 import { showEstimate } from "../new_job/estimate.js";
 import { figure, plural, size } from "../shared/format.js";

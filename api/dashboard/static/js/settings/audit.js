@@ -10,6 +10,7 @@ const KINDS = {
   "": "All actions",
   checkpoint: "Checkpoints",
   dataset: "Datasets",
+  device: "Devices",
   job: "Jobs",
   login: "Failed logins",
   session: "Sessions",

@@ -2,15 +2,14 @@
 import { svg } from "./dom.js";
 import { bytes } from "./format.js";
 
-/** By index, because the GPUs of a host often have the same name. */
-export const deviceLabel = ({ kind, index }) => `${kind === "gpu" ? "GPU" : "Slot"} ${index}`;
-/** The same label from a device id such as `host/gpu-1`. */
+/** From an id such as `host/gpu-1` or `host/gpu-0-mig-3`: its number stays with a card, NVML's index does not. */
 export const labelOf = ({ id }) =>
-  id.replace(/^.*\/(gpu|cpu)-(\d+)$/, (_, kind, index) => deviceLabel({ kind, index }));
+  id.replace(/^.*\//, "").replace(/^cpu-/, "Slot ").replace(/^gpu-/, "GPU ").replace(/-mig-/, " MIG ");
 
 /** Returns the state's text and the class that colours it. */
 export function deviceState(device) {
   if (!device.is_present) return ["offline", "queued"];
+  if (device.is_being_checked) return ["being checked", "queued"];
   if (device.problem) return ["quarantined", "quarantined"];
   if (device.job) return ["in use", "running"];
   return device.others_bytes > 0.1 * device.total_bytes ? ["used by others", "busy"] : ["free", "free"];

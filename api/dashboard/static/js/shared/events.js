@@ -22,6 +22,7 @@ const KINDS = [
   "stop_requested",
   "state",
   "phase",
+  "device",
   "probe",
   "progress",
   "checkpoint",

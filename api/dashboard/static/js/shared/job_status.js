@@ -95,6 +95,7 @@ const DIAGNOSES = {
   host: "the host ran out of memory",
   disk: "the disk is full",
   bug: "an error",
+  device: "the device failed",
   unknown_kill: "stopped unexpectedly (cause unknown)",
 };
 export const diagnosisWords = (diagnosis) => DIAGNOSES[diagnosis] ?? diagnosis ?? "";

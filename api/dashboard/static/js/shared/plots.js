@@ -9,11 +9,14 @@ export const GROUPS = [
   { title: "Losses", has: (name) => name.startsWith("Loss/") },
   { title: "mAP", has: (name) => /^Detection(Boxes|Masks)_Precision\/mAP(@\.50IOU|@\.75IOU)?$/.test(name), zero: true },
   { title: "Learning rate", has: (name) => name === "learning_rate", zero: true },
+  { title: "Loss scale", has: (name) => name === "loss_scale", zero: true },
+  { title: "Skipped updates", has: (name) => name === "skipped_updates", zero: true },
   { title: "Images per second", has: (name) => name === "images_per_s", zero: true },
+  { title: "Waiting for images", unit: "% of a step", has: (name) => name === "input_wait", scale: 0.01, zero: true },
   { title: "Device memory", unit: "MB", has: (name) => /^device_memory(_peak)?$/.test(name), scale: MB, zero: true },
   { title: "Host memory", unit: "MB", has: (name) => name === "host_memory", scale: MB, zero: true },
 ];
-const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use" };
+const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use", input_wait: "waiting" };
 // The stages of a two-stage model have losses of the same name.
 const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " };
 export const metricWords = (name) =>
