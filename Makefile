@@ -43,6 +43,10 @@ run: $(or $(EXISTING),$(STAMP)) ## run the service until Ctrl-C; settings are DO
 demo: $(or $(EXISTING),$(STAMP)) ## train a job that is too large for its device, without help; KEEP=1 keeps the service running
 	@exec $(PY) -m launcher demo $(if $(KEEP),--keep)
 
+.PHONY: gpu-check
+gpu-check: $(or $(EXISTING),$(STAMP)) ## try every card of this box, in minutes; writes gpu-check.tar.gz for a bug report
+	@exec $(PY) -m launcher gpu-check
+
 .PHONY: check
 check: $(STAMP) ## check style, types, allowed imports and the container files
 	@echo '== ruff check' && $(PY) -m ruff check .

@@ -1,4 +1,4 @@
-"""The command line: `python -m launcher run` and `python -m launcher demo`."""
+"""The command line: `python -m launcher run`, `demo` and `gpu-check`."""
 
 import argparse
 import sys
@@ -29,6 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "run":
             run.run(settings, Console())
             return 0
+        if options.command == "gpu-check":
+            return _gpu_check(options.home or settings.home / "gpu-check", settings, options.archive)
         return _demo(options.home or settings.home / "demo", settings.trainer, options.keep)
     except _EXPECTED as error:
         print(error, file=sys.stderr)
@@ -48,6 +50,17 @@ def _demo(home: Path, trainer: str, keep: bool | None) -> int:
     return 0
 
 
+def _gpu_check(home: Path, settings: Settings, archive: Path) -> int:
+    from launcher.demo.service import DemoFailed
+    from launcher.gpu_check.run_check import check
+
+    try:
+        return 0 if check(home.absolute(), settings, archive.absolute()) else 1
+    except DemoFailed as error:
+        print(f"\nThe check failed: {error}", file=sys.stderr)
+        return 1
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m launcher", description="Start the whole service, or a demo of it.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -59,4 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="keep the service running afterwards (default: if started in a terminal)",
     )
+    check = commands.add_parser("gpu-check", help="try every card of this box; write an archive for a bug report")
+    check.add_argument("--home", type=Path, metavar="DIR", help="its data directory (default: gpu-check in HOME)")
+    check.add_argument("--archive", type=Path, metavar="FILE", default=Path("gpu-check.tar.gz"))
     return parser
