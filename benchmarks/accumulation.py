@@ -41,13 +41,13 @@ def compare_updates(model: str, dataset: Dataset, *, batch_norm: str) -> Compari
     """`compat.install()` must have been called. `batch_norm`: "frozen" (two-stage only) or "batch statistics"."""
     import tensorflow as tf
 
-    from worker.trainer import input as inputs_of
     from worker.trainer import model as models
+    from worker.trainer.input import pipelines
 
     tf.keras.utils.set_random_seed(0)
     config = deterministic_config(model, dataset, batch_norm)
     built = models.build(config, is_training=True)
-    images = list(itertools.islice(inputs_of.training(config, built, BATCH // 2), 2))
+    images = list(itertools.islice(pipelines.training(config, built, BATCH // 2), 2))
     whole_update, whole_loss = _update(config, built, images, micro_batch=BATCH)
     halves_update, halves_loss = _update(config, built, images, micro_batch=BATCH // 2)
     difference = np.linalg.norm(halves_update - whole_update) / np.linalg.norm(whole_update)

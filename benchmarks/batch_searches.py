@@ -97,12 +97,12 @@ class Bench:
 
     def _begin(self, batch: int, micro_batch: int) -> None:
         """Begins as `worker.trainer.loop` does: the input pipeline starts while the step is traced."""
-        from worker.trainer import input as inputs_of
+        from worker.trainer.input import pipelines
 
         if self._step is None:
             self._build()
         self._step.accumulation = batch // micro_batch
-        self._iterator = iter(inputs_of.training(self._config, self._step.model, micro_batch))
+        self._iterator = iter(pipelines.training(self._config, self._step.model, micro_batch))
         with ThreadPoolExecutor(1) as pool:
             warm_up = pool.submit(next, self._iterator)
             self._step.trace(self._iterator)

@@ -44,15 +44,15 @@ def traced_step(model: str, dataset: Dataset, precision: Precision) -> list[Any]
     """The concrete functions of one update. `compat.install()` must have been called."""
     import tensorflow as tf
 
-    from worker.trainer import input as inputs_of
     from worker.trainer import model as models
+    from worker.trainer.input import pipelines
     from worker.trainer.step import TrainStep
 
     tf.keras.backend.clear_session()
     config = small_config(model, dataset)
     built = models.build(config, is_training=True, precision=precision)
     step = TrainStep(config, built, accumulation=2, precision=precision)
-    return step.trace(iter(inputs_of.training(config, built, 2)))
+    return step.trace(iter(pipelines.training(config, built, 2)))
 
 
 def _nodes(function: Any) -> Iterator[Any]:

@@ -180,14 +180,14 @@ class Bench:
     def _run(self, source: Source, micro_batch: int, way: str, step_s: float) -> Run:
         import tensorflow as tf
 
-        from worker.trainer import input as inputs_of
+        from worker.trainer.input import pipelines
 
         if way == "after":
-            dataset = inputs_of.training(source.config, self.model, micro_batch, inputs_of.Feed(self.cores))
+            dataset = pipelines.training(source.config, self.model, micro_batch, pipelines.Feed(self.cores))
         else:
             threads = tf.data.Options()
             threads.threading.private_threadpool_size = self.cores  # as TensorFlow has, also of simulated cores
-            dataset = inputs_of.training(source.config, self.model, micro_batch).with_options(threads)
+            dataset = pipelines.training(source.config, self.model, micro_batch).with_options(threads)
         batches = iter(dataset)
         for _ in range(2):
             next(batches)

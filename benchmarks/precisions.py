@@ -55,8 +55,8 @@ def compare_precisions(model: str, dataset: Dataset) -> list[Difference]:
     """`compat.install()` must have been called."""
     import tensorflow as tf
 
-    from worker.trainer import input as inputs_of
     from worker.trainer import model as models
+    from worker.trainer.input import pipelines
     from worker.trainer.step import TrainStep
 
     config = small_config(model, dataset)
@@ -66,7 +66,7 @@ def compare_precisions(model: str, dataset: Dataset) -> list[Difference]:
     for precision in (Precision.FLOAT32, Precision.BFLOAT16, Precision.FLOAT16):
         tf.keras.utils.set_random_seed(0)
         built = models.build(config, is_training=True, precision=precision)
-        images = images or next(iter(inputs_of.training(config, built, IMAGES)))
+        images = images or next(iter(pipelines.training(config, built, IMAGES)))
         iterator = iter(tf.data.Dataset.from_tensors(images).repeat())
         step = TrainStep(config, built, accumulation=1, precision=precision)
         step.trace(iterator)

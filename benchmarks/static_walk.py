@@ -44,8 +44,8 @@ class Walked:
 def traced(plan: Plan, dataset: Dataset) -> Walked:
     import tensorflow as tf
 
-    from worker.trainer import input as inputs_of
     from worker.trainer import model
+    from worker.trainer.input import pipelines
     from worker.trainer.step import TrainStep
 
     def in_use() -> int:
@@ -59,7 +59,7 @@ def traced(plan: Plan, dataset: Dataset) -> Walked:
     config = with_dataset(apply(plan, config), dataset)
     built = model.build(config, is_training=True)
     step = TrainStep(config, built, accumulation=plan.accumulation)
-    iterator = iter(inputs_of.training(config, built, plan.micro_batch))
+    iterator = iter(pipelines.training(config, built, plan.micro_batch))
     functions = step.trace(iterator)
     next(iterator)
     held = in_use() - before

@@ -217,7 +217,7 @@ class Settings:
 
     @property
     def qualifier_command(self) -> list[str]:
-        return shlex.split(self.qualifier) or [sys.executable, "-m", "worker.trainer.qualify"]
+        return shlex.split(self.qualifier) or [sys.executable, "-m", "worker.trainer.gpu.qualify"]
 
 
 def _check_network(text: str) -> None:

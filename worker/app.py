@@ -25,7 +25,7 @@ from services.store.engine import Store, StoreUnavailable
 from services.store.models import Lease
 from worker import attempt_processes, stuck_processes, webhook_sender
 from worker.devices import DeviceReading, Devices, parse_devices, processes_of_others, with_descendants
-from worker.devices.driver import Driver
+from worker.devices.gpu.driver import Driver
 from worker.devices.readings import MB
 from worker.dispatch import dispatch
 from worker.notes import Running

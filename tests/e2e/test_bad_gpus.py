@@ -18,7 +18,7 @@ from services.store.engine import Store
 from tests.support.box import ROOT, Box
 from tests.support.fake_nvml import GPU_IS_LOST, HANG, FakeGpu, FakeNvml
 from tests.support.training.fake_qualifier import GOOD
-from worker.devices import driver
+from worker.devices.gpu import driver
 
 MakeBox = Callable[[str], Box]
 NONE = {**GOOD, "gpus": 0, "precisions": {}}

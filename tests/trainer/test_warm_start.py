@@ -24,13 +24,13 @@ def test_a_classification_checkpoint_fills_the_backbone_and_one_of_another_model
     import tensorflow as tf
 
     from tests.support.training.tiny_detector import TinyDetector
-    from worker.trainer import input as inputs_of
     from worker.trainer import model as models
+    from worker.trainer.input import pipelines
     from worker.trainer.step import TrainStep
 
     config = with_dataset(pipeline_config.build_config(catalogue.get("efficientdet_d0"), 3, (256, 256), 1, 10), dataset)
     model = models.build(config, is_training=True)
-    TrainStep(config, model, accumulation=1).trace(iter(inputs_of.training(config, model, 1)))
+    TrainStep(config, model, accumulation=1).trace(iter(pipelines.training(config, model, 1)))
     backbone = model._feature_extractor.classification_backbone
     given = [kernel.numpy() for kernel in kernels(backbone.variables)]
     path = tf.train.Checkpoint(feature_extractor=backbone).save(str(tmp_path / "classifier"))

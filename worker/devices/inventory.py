@@ -5,11 +5,11 @@ from pathlib import Path
 
 from services.domain.contract import DeviceKind
 from services.domain.sizes import in_mb
-from worker.devices.cuda_visible import Place
-from worker.devices.driver import Driver
-from worker.devices.gpus import Gpus
+from worker.devices.gpu.cuda_visible import Place
+from worker.devices.gpu.driver import Driver
+from worker.devices.gpu.gpus import Gpus
+from worker.devices.gpu.nvml import GpuReader
 from worker.devices.host_memory import available_bytes, slot_bytes
-from worker.devices.nvml import GpuReader
 from worker.devices.parse_setting import DeviceSetting
 from worker.devices.processes import largest_processes
 from worker.devices.readings import MB, DeviceReading

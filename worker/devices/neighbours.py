@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worker.devices.driver import Driver
-from worker.devices.nvml import Gpu, GpuReader, NvmlUnavailable
+from worker.devices.gpu.driver import Driver
+from worker.devices.gpu.nvml import Gpu, GpuReader, NvmlUnavailable
 from worker.devices.processes import name_of, with_descendants
 from worker.devices.readings import MemoryHolder
 

@@ -28,13 +28,13 @@ from services.domain.contract import (
 )
 from services.domain.precision import Precision
 from worker.trainer import device, export, model
-from worker.trainer import input as inputs_of
 from worker.trainer.checkpoints import Checkpoints, newest_step
-from worker.trainer.compiling import compiling
 from worker.trainer.device import Memory
 from worker.trainer.evaluation.evaluate import Evaluation
 from worker.trainer.failures import AttemptEnd, Stopped, read_exception
-from worker.trainer.input import Feed
+from worker.trainer.gpu.compiling import compiling
+from worker.trainer.input import pipelines
+from worker.trainer.input.pipelines import Feed
 from worker.trainer.memory import probe
 from worker.trainer.memory.graph_memory import Walk
 from worker.trainer.memory.meter import Meter
@@ -88,7 +88,7 @@ class Attempt:
     def _build(self) -> None:
         self.reporter.phase(Phase.BUILDING)
         self._warn()
-        inputs_of.check_examples(self.config)
+        pipelines.check_examples(self.config)
         self._seed()
         self.model = model.build(self.config, is_training=True, precision=self.precision)
         micro_batch = self._first_micro_batch()
@@ -110,7 +110,7 @@ class Attempt:
         """Build the input and trace the step for `micro_batch`; returns the first batch. Training will not see it."""
         self.step.split(self.batch // micro_batch)
         self._seed()
-        self.iterator = iter(inputs_of.training(self.config, self.model, micro_batch, self.feed))
+        self.iterator = iter(pipelines.training(self.config, self.model, micro_batch, self.feed))
         self.reporter.phase(Phase.TRACING)
         # Fill the readers, decoders and shuffle buffer on the other cores while Python traces.
         warm_up = ThreadPoolExecutor(1).submit(next, self.iterator)

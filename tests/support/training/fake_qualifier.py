@@ -1,4 +1,4 @@
-"""A stand-in for `python -m worker.trainer.qualify`. It knows its GPU only by CUDA_VISIBLE_DEVICES, as the real one.
+"""A stand-in for `python -m worker.trainer.gpu.qualify`. It finds its GPU in CUDA_VISIBLE_DEVICES, as that does.
 
 FAKE_QUALIFIER names a JSON file: {UUID: {"found": {…}, "log": "…", "exit": 0, "hang": false, "waits_for": PATH}}. An
 exit of -11 is SIGSEGV. A GPU that it does not name is good.

@@ -35,7 +35,7 @@ from services.domain.contract import (  # noqa: E402
     Reason,
     resumed_step,
 )
-from worker.devices.nvml import Nvml  # noqa: E402
+from worker.devices.gpu.nvml import Nvml  # noqa: E402
 
 MB = 2**20
 

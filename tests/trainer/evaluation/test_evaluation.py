@@ -163,8 +163,8 @@ def test_a_photograph_with_100_masks_takes_no_more_memory_than_a_small_image_wit
 def test_masks_are_decoded_as_the_od_api_would_resize_them(
     records: Dataset, resize: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from worker.trainer import input as inputs_of
-    from worker.trainer import mask_decoding, model
+    from worker.trainer import model
+    from worker.trainer.input import mask_decoding, pipelines
 
     config = build_config(catalogue.get("mask_rcnn_resnet50_fpn"), records.num_classes, (256, 256), 1, 1)
     network = getattr(config.model, config.model.WhichOneof("model"))
@@ -174,7 +174,7 @@ def test_masks_are_decoded_as_the_od_api_would_resize_them(
     built = model.build(config, is_training=False)
 
     def masks() -> list[Any]:
-        found = inputs_of.evaluation(config, built)
+        found = pipelines.evaluation(config, built)
         return [labels["groundtruth_instance_masks"].numpy() for _, (_, labels) in found]
 
     ours = masks()
@@ -194,7 +194,7 @@ def test_masks_are_decoded_as_the_od_api_would_resize_them(
     ],
 )
 def test_training_decodes_masks_like_that_where_nothing_cuts_the_image(augmentations: str, allowed: bool) -> None:
-    from worker.trainer import mask_decoding
+    from worker.trainer.input import mask_decoding
 
     config = build_config(catalogue.get("mask_rcnn_resnet50_fpn"), 3, (256, 256), 1, 1)
     options = config.train_config.data_augmentation_options

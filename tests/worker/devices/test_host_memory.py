@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from worker.devices import Devices, parse_devices
+from worker.devices.gpu.nvml import Gpu, NvmlUnavailable
 from worker.devices.host_memory import available_bytes, slot_bytes
-from worker.devices.nvml import Gpu, NvmlUnavailable
 from worker.devices.processes import name_of, with_descendants
 
 MB = 2**20

@@ -68,7 +68,7 @@ def read_devices(box: FakeNvml | dict[str, str], *arguments: str, **environment:
 READER = """
 import dataclasses, json, os, sys
 from worker.devices import Devices, parse_devices
-from worker.devices.nvml import Nvml
+from worker.devices.gpu.nvml import Nvml
 
 now = 0.0
 devices = Devices(parse_devices(sys.argv[1]), cuda_visible=None, nvml=Nvml(clock=lambda: now))

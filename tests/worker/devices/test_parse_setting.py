@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.devices.cuda_visible import Place, visible
+from worker.devices.gpu.cuda_visible import Place, visible
 from worker.devices.parse_setting import DeviceSetting, DeviceSettingError, parse_devices
 
 

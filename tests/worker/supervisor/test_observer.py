@@ -10,8 +10,8 @@ import pytest
 
 from services.domain.contract import AttemptSpec
 from worker import notes
+from worker.devices.gpu.nvml import Gpu, NvmlUnavailable
 from worker.devices.neighbours import NeighbourWatch
-from worker.devices.nvml import Gpu, NvmlUnavailable
 from worker.devices.oom_kills import OomKills, kills_since
 from worker.supervisor.observer import Observer, read_saved_evidence
 

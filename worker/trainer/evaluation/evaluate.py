@@ -14,12 +14,12 @@ from object_detection.utils import label_map_util
 
 from services.domain.contract import SAMPLE_CLASSES_FILE, EventKind, Phase, Reason
 from services.durable_file import write_durably
-from worker.trainer import input as inputs_of
 from worker.trainer import preflight
 from worker.trainer.device import Memory
 from worker.trainer.evaluation import class_labels, evaluators, samples
 from worker.trainer.evaluation.evaluated_image import EvaluatedImage
 from worker.trainer.failures import read_exception
+from worker.trainer.input import pipelines
 from worker.trainer.model import set_training
 from worker.trainer.report import Reporter
 
@@ -42,14 +42,14 @@ class Evaluation:
         samples: int,
         reporter: Reporter,
         memory: Memory,
-        feed: inputs_of.Feed | None = None,
+        feed: pipelines.Feed | None = None,
     ) -> None:
         self._config = config
         self._model = model
         self._samples = samples
         self._reporter = reporter
         self._memory = memory
-        self._dataset = inputs_of.evaluation(config, model, feed)
+        self._dataset = pipelines.evaluation(config, model, feed)
         label_map = config.eval_input_reader[0].label_map_path
         self._categories = label_map_util.create_category_index_from_labelmap(label_map, use_display_name=True)
         self._labels = self._prepare_labels()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from worker.trainer.liveness import Node, Peak, constants, peak, simplified
+from worker.trainer.memory.liveness import Node, Peak, constants, peak, simplified
 
 __all__ = ["Walk", "walk"]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from services.domain.contract import EventKind, Phase, Probe, Reason
-from worker.trainer.compiling import compiling
 from worker.trainer.device import Memory
 from worker.trainer.failures import read_exception
+from worker.trainer.gpu.compiling import compiling
 from worker.trainer.memory import probe, worst_batch
 from worker.trainer.memory.graph_memory import Walk, walk
 from worker.trainer.memory.worst_batch import Batch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.domain.contract import EVENTS_FILE
-from worker.trainer.compiling import compiling
+from worker.trainer.gpu.compiling import compiling
 from worker.trainer.report import Reporter
 
 

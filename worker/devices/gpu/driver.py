@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from services.clock import utc_now
-from worker.devices.nvml import Gpu, NvmlSilent, NvmlUnavailable
-from worker.devices.nvml_client import NoAnswer, NvmlChild
+from worker.devices.gpu.nvml import Gpu, NvmlSilent, NvmlUnavailable
+from worker.devices.gpu.nvml_client import NoAnswer, NvmlChild
 
 __all__ = ["Driver"]
 

@@ -1,4 +1,4 @@
-"""`python -m worker.devices.nvml_child [INDEX]`: read the driver in a process of its own.
+"""`python -m worker.devices.gpu.nvml_child [INDEX]`: read the driver in a process of its own.
 
 A call into a failing driver may hang for ever, and no thread can be ended. Each line on the standard input is answered
 with one JSON line about all GPUs, or about the one with this NVML number. The process ends with its parent.
@@ -12,7 +12,7 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
-from worker.devices.nvml import Nvml, NvmlUnavailable
+from worker.devices.gpu.nvml import Nvml, NvmlUnavailable
 
 
 def _answer(nvml: Nvml, index: int | None) -> dict[str, Any]:

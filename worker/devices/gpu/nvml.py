@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import pynvml  # type: ignore[import-untyped]
 
-from worker.devices import nvml_health
+from worker.devices.gpu import nvml_health
 
 __all__ = ["Gpu", "GpuReader", "Nvml", "NvmlSilent", "NvmlUnavailable"]
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from services.domain.contract import DeviceKind
 from services.domain.gpus import health
 from services.domain.precision import Precision, half_precision
-from worker.devices.cuda_visible import Place, visible
-from worker.devices.nvml import Gpu, GpuReader, NvmlSilent, NvmlUnavailable
+from worker.devices.gpu.cuda_visible import Place, visible
+from worker.devices.gpu.nvml import Gpu, GpuReader, NvmlSilent, NvmlUnavailable
 from worker.devices.processes import name_of
 from worker.devices.readings import DeviceReading, MemoryHolder
 

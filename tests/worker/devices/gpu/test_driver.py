@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from tests.support.fake_nvml import DRIVER_NOT_LOADED, HANG, FakeGpu, FakeNvml
-from worker.devices import driver
-from worker.devices.driver import Driver
-from worker.devices.nvml import NvmlSilent, NvmlUnavailable
+from worker.devices.gpu import driver
+from worker.devices.gpu.driver import Driver
+from worker.devices.gpu.nvml import NvmlSilent, NvmlUnavailable
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 A, B = (FakeGpu(uuid=f"GPU-{letter * 8}", name=f"Card {letter.upper()}") for letter in "ab")
 HUNG = FakeGpu(uuid=B.uuid, name=B.name, fails={"*": HANG})
 DEVICES = """
@@ -156,7 +156,7 @@ def test_a_child_that_was_killed_is_replaced(box: FakeNvml, reader: Driver, cloc
 def test_a_child_ends_with_its_parent_although_the_driver_hangs(box: FakeNvml) -> None:
     box.write([A], fails={"*": HANG})
     child = subprocess.Popen(
-        [sys.executable, "-m", "worker.devices.nvml_child"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "worker.devices.gpu.nvml_child"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert child.stdin
     child.stdin.write(b"read\n")
@@ -169,7 +169,12 @@ def test_a_child_ends_with_its_parent_although_the_driver_hangs(box: FakeNvml) -
 def test_a_driver_that_never_answered_is_a_gpu_with_a_problem_and_no_cpu_slot(box: FakeNvml) -> None:
     box.write([A], fails={"*": HANG})
     done = subprocess.run(
-        [sys.executable, "-c", f"from worker.devices import driver; driver._FIRST_PATIENCE_S = 0.5\n{DEVICES}", "auto"],
+        [
+            sys.executable,
+            "-c",
+            f"from worker.devices.gpu import driver; driver._FIRST_PATIENCE_S = 0.5\n{DEVICES}",
+            "auto",
+        ],
         cwd=ROOT,
         input="\n",
         capture_output=True,

@@ -47,42 +47,42 @@ def threads(made: Any) -> set[int | None]:
 def test_a_gpu_is_fed_by_its_share_of_the_cores_whatever_the_micro_batch(
     micro_batch: int, config: Any, model: Any
 ) -> None:
-    from worker.trainer import input as inputs_of
+    from worker.trainer.input import pipelines
 
-    made = inputs_of.training(config, model, micro_batch, inputs_of.Feed(3))
+    made = pipelines.training(config, model, micro_batch, pipelines.Feed(3))
 
     assert calls(made) == {3}
     assert threads(made) == {3}
     features, labels = next(iter(made))
     assert features["image"].shape == (micro_batch, 256, 256, 3)
     assert labels["groundtruth_boxes"].shape[0] == micro_batch
-    stock = inputs_of.training(config, model, micro_batch)
+    stock = pipelines.training(config, model, micro_batch)
     assert made.element_spec == stock.element_spec
     assert (calls(stock), threads(stock)) == ({2 * micro_batch}, set())  # a CPU slot, whose memory is measured with it
 
 
 def test_a_host_that_is_short_of_memory_decodes_fewer_images_at_once(config: Any, model: Any) -> None:
-    from worker.trainer import input as inputs_of
+    from worker.trainer.input import pipelines
 
     short = copy.deepcopy(config)
     short.train_input_reader.num_parallel_map_calls = 1
     short.eval_input_reader[0].num_parallel_map_calls = 2
 
-    assert calls(inputs_of.training(short, model, 4, inputs_of.Feed(16))) == {1}
-    assert calls(inputs_of.evaluation(short, model, inputs_of.Feed(16))) == {2}
+    assert calls(pipelines.training(short, model, 4, pipelines.Feed(16))) == {1}
+    assert calls(pipelines.evaluation(short, model, pipelines.Feed(16))) == {2}
 
 
 def test_a_step_takes_its_batches_from_the_device(config: Any, model: Any) -> None:
     """The only device here is the CPU, so this shows that such an iterator works, not that it saves time."""
     import tensorflow as tf
 
-    from worker.trainer import input as inputs_of
+    from worker.trainer.input import pipelines
 
-    made = inputs_of.training(config, model, 2, inputs_of.Feed(2, "CPU:0"))
+    made = pipelines.training(config, model, 2, pipelines.Feed(2, "CPU:0"))
 
     step = tf.function(lambda iterator: next(iterator)[0]["image"], autograph=False)
 
     assert threads(made) == {2}
     assert step(iter(made)).shape == (2, 256, 256, 3)
-    assert step(iter(inputs_of.training(config, model, 2))).shape == (2, 256, 256, 3)
+    assert step(iter(pipelines.training(config, model, 2))).shape == (2, 256, 256, 3)
     assert step.experimental_get_tracing_count() == 1

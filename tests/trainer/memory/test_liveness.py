@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from worker.trainer.liveness import Node, constants, peak, simplified
+from worker.trainer.memory.liveness import Node, constants, peak, simplified
 
 KB = 1024
 

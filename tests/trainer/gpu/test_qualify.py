@@ -12,11 +12,11 @@ import pytest
 from services.domain.gpus.qualification import CheckEnd, judge
 from worker.clean_environment import clean_environment
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.tensorflow
 COMPUTE = """
 import json, sys, tensorflow as tf
-from worker.trainer.qualify import compute
+from worker.trainer.gpu.qualify import compute
 class Broken:  # a card whose results are not numbers
     def __getattr__(self, name): return getattr(tf, name)
     nn = type("nn", (), {"conv2d": staticmethod(lambda *_: tf.fill([1], float("nan")))})
@@ -26,14 +26,15 @@ print(json.dumps([compute(tf, "float32", "/CPU:0"), compute(tf, "float16", "/CPU
 
 
 def run(*command: str) -> "subprocess.CompletedProcess[str]":
-    environment = clean_environment(os.environ, {"CUDA_VISIBLE_DEVICES": "GPU-aaaaaaaa"})
+    # Without oneDNN, as on a CPU slot: its float16 kernels ended with SIGILL on a virtual machine.
+    environment = clean_environment(os.environ, {"CUDA_VISIBLE_DEVICES": "GPU-aaaaaaaa", "TF_ENABLE_ONEDNN_OPTS": "0"})
     return subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
 
 
 def test_on_a_host_with_the_cpu_packages_it_says_so(tmp_path: Path) -> None:
-    done = run("-m", "worker.trainer.qualify", str(tmp_path / "found.json"))
+    done = run("-m", "worker.trainer.gpu.qualify", str(tmp_path / "found.json"))
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads((tmp_path / "found.json").read_text())
     assert (found["gpus"], found["cudnn"], found["stage"]) == (0, None, "listing GPUs")

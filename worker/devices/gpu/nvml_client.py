@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from worker.devices.nvml import Gpu, NvmlUnavailable
+from worker.devices.gpu.nvml import Gpu, NvmlUnavailable
 
 __all__ = ["NoAnswer", "NvmlChild"]
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _READ = b"read\n"
 _CHUNK = 65_536
 
@@ -81,7 +81,7 @@ class NvmlChild:
     def _start(self) -> None:
         arguments = [] if self._index is None else [str(self._index)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "worker.devices.nvml_child", *arguments],
+            [sys.executable, "-m", "worker.devices.gpu.nvml_child", *arguments],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""`python -m worker.trainer.qualify FILE [--reserve-mb N --workspace-mb N]`: check the only GPU that this process sees.
+"""`python -m worker.trainer.gpu.qualify FILE [--reserve-mb N --workspace-mb N]`: check the one GPU that it sees.
 
 The environment selects the GPU, as for a trainer, and the options are a trainer's, so that the limit is the same. FILE
 gets a JSON document, again after each step, so that a crash leaves what was known before it. This judges nothing:
@@ -90,7 +90,7 @@ def compute(tf: Any, precision: str, where: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m worker.trainer.qualify")
+    parser = argparse.ArgumentParser(prog="python -m worker.trainer.gpu.qualify")
     parser.add_argument("file", type=Path)
     parser.add_argument("--reserve-mb", type=int, default=0)
     parser.add_argument("--workspace-mb", type=int, default=0)

@@ -11,8 +11,8 @@ from object_detection import inputs
 from object_detection.builders import dataset_builder
 
 from services.domain.contract import Reason
-from worker.trainer import mask_decoding
 from worker.trainer.failures import AttemptEnd
+from worker.trainer.input import mask_decoding
 from worker.trainer.preflight import class_ids, classes_of, record_files
 
 EXAMPLES_CHECKED = 1000  # of each split: takes about a second, and finds a systematic mistake
