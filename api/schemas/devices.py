@@ -27,6 +27,14 @@ class LeasedTo(BaseModel):
     link: str | None
 
 
+class Xid(BaseModel):
+    """An error that the driver reported, by NVIDIA's number."""
+
+    code: int
+    at: datetime.datetime
+    meaning: str
+
+
 class Health(BaseModel):
     """What the driver reports; null: the card does not report it."""
 
@@ -36,6 +44,9 @@ class Health(BaseModel):
     repair_pending: bool = Field(False, description="A reset of the GPU will replace broken memory.")
     remap_failed: bool = Field(False, description="Broken memory could not be replaced.")
     slowed_by: list[str] = Field([], description="Why its clock is lowered: heat, power brake, hardware.")
+    xid: Xid | None = Field(
+        None, description="The newest Xid error that the worker heard of. After one of the card, the card is checked."
+    )
 
 
 class Versions(BaseModel):

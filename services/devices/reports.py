@@ -7,6 +7,7 @@ from typing import Any
 
 from services.clock import utc_now
 from services.devices import history, qualification, quarantine
+from services.domain.gpus import health
 from services.store.devices import devices, leases
 from services.store.engine import Store
 from services.store.models import Device
@@ -79,8 +80,13 @@ def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
 
 
 def _update(device: Device, reading: Reported, leased: bool, now: datetime.datetime) -> None:
+    if health.needs_check(device.health, reading.health):
+        device.qualify_since = now
+    kept = (device.health or {}).get("xid")  # a new connection to the driver has not seen it
     for name in _AS_REPORTED:
         setattr(device, name, getattr(reading, name))
+    if kept is not None and (reading.health or {}).get("xid") is None:
+        device.health = {**(reading.health or {}), "xid": kept}
     device.processes = [*reading.processes]
     device.seen_at = now
     device.problem = reading.problem

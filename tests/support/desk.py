@@ -191,12 +191,13 @@ def gpu(
     problem: str | None = None,
     capability: str | None = None,
     fingerprint: str | None = None,
+    health: dict[str, Any] | None = None,
 ) -> Reported:
     """`others`: bytes that a process of another program uses. Without a capability it is of an earlier version, without
     a fingerprint it needs no qualification."""
     processes = ({"pid": 4711, "name": "python", "used_bytes": others},) if others else ()
     reported = Reported(f"gpu-{number}", "gpu", number, f"GPU {number}", total, free, True, 0, 40, processes, problem)
-    return dataclasses.replace(reported, capability=capability, fingerprint=fingerprint)
+    return dataclasses.replace(reported, capability=capability, fingerprint=fingerprint, health=health)
 
 
 def sample_home(folder: Path) -> Path:

@@ -42,7 +42,7 @@ class DeviceReading:
     uuid: str | None = None
     driver: str | None = None
     capability: tuple[int, int] | None = None  # compute capability of a GPU
-    health: dict[str, Any] | None = None  # of a GPU, see `nvml_health`
+    health: dict[str, Any] | None = None  # of a GPU, see `gpu.nvml_health` and `gpu.xid`
     problem: str | None = None
 
 

@@ -45,6 +45,23 @@ def test_a_result_holds_while_its_fingerprint_is_the_same(desk: Desk) -> None:
     assert due(desk, gpu_0="b") == "gpu-0"
 
 
+def test_after_an_xid_of_the_card_it_is_checked_again_and_the_xid_stays_shown(desk: Desk) -> None:
+    def report_xid(code: int | None) -> str | None:
+        xid = None if code is None else {"code": code, "at": "2026-11-18T10:00:00Z", "meaning": "…"}
+        desk.report(gpu(0, 24 * GB, 24 * GB, fingerprint="a", health={"xid": xid}))
+        return desk.device("gpu-0").problem
+
+    report_xid(None)
+    check(desk, "gpu-0")
+    assert report_xid(31) is None  # a program's fault
+    assert "is being checked" in (report_xid(48) or "")
+    assert due(desk, gpu_0="a") == "gpu-0"
+    check(desk, "gpu-0")
+    assert report_xid(48) is None  # the same one
+    assert report_xid(None) is None  # the worker was started again
+    assert desk.device("gpu-0").health["xid"]["code"] == 48  # type: ignore[index]
+
+
 def test_after_a_second_failure_the_device_is_in_quarantine_until_it_is_asked_for(desk: Desk) -> None:
     report(desk)
     check(desk, "gpu-0", -11)

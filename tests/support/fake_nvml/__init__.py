@@ -106,6 +106,7 @@ class FakeGpu:
     rows: tuple[int, int, int, int] | None = None  # remapped: correctable, uncorrectable, pending, failed
     retired: tuple[int, int] | None = None  # pages, pending
     throttle: int | None = None
+    xid: tuple[int, int] | None = None  # its number (another one: it is new), and its code
     processes: Sequence[tuple[int, int | None]] = ()  # pid, MB
     graphics: Sequence[tuple[int, int | None]] = ()
     fails: Mapping[str, int] = field(default_factory=dict)
@@ -120,6 +121,7 @@ class FakeGpu:
             ("rows", self.rows and " ".join(map(str, self.rows))),
             ("retired", self.retired and "{} {}".format(*self.retired)),
             ("throttle", self.throttle),
+            ("xid", self.xid and "{} {}".format(*self.xid)),
         ]
         lists = [("compute", self.processes), ("graphics", self.graphics)]
         return [

@@ -18,6 +18,7 @@
  *   rows CORRECTABLE UNCORRECTABLE PENDING FAILED        remapped rows
  *   retired PAGES PENDING            retired pages, of older cards
  *   throttle BITS
+ *   xid NUMBER CODE                  an Xid error: told once to each set of events in which the GPU is; new: another NUMBER
  *   compute PID BYTES                -1: not available
  *   graphics PID BYTES
  *   gpu-fail FUNCTION CODE           for this GPU; FUNCTION * is every one
@@ -31,7 +32,7 @@
 
 enum { HANG = -1 };
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
-enum { NOT_LOADED = 9 };
+enum { NOT_LOADED = 9, TIMEOUT = 10 };
 enum { MOST_GPUS = 16, MOST_INSTANCES = 7, MOST_PROCESSES = 64, MOST_FAILURES = 32 };
 enum { INSTANCE = 1000 }; /* a handle: the index plus one, and for an instance its index plus one times this */
 
@@ -51,6 +52,8 @@ typedef struct {
     unsigned long long total, free;
     int utilisation, temperature, major, minor, mig; /* -1: not supported */
     long long ecc, retired, throttle;
+    unsigned xid_number;
+    unsigned long long xid; /* 0: none */
     int rows[4], retired_pending; /* rows[0] -1: not supported */
     instance instances[MOST_INSTANCES]; /* without a uuid: there is none */
     processes compute, graphics;
@@ -127,6 +130,7 @@ static int read_state(state *now) {
         sscanf(line, "rows %d %d %d %d", &card->rows[0], &card->rows[1], &card->rows[2], &card->rows[3]);
         sscanf(line, "retired %lld %d", &card->retired, &card->retired_pending);
         sscanf(line, "throttle %lld", &card->throttle);
+        sscanf(line, "xid %u %llu", &card->xid_number, &card->xid);
         add_instance(card, line);
         add_process(&card->compute, line, "compute %u %lld");
         add_process(&card->graphics, line, "graphics %u %lld");
@@ -353,3 +357,41 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(device handle, unsigned *count, pro
     if (part_of(card, handle)) return NOT_SUPPORTED;
     return list_processes(&card->graphics, count, out);
 }
+
+/* One set of events: the tests need no more. What happened before a GPU was registered is not told. */
+typedef struct { device handle; unsigned long long type, data; unsigned gpu_instance, compute_instance; } event;
+enum { XID_EVENT = 8 };
+static int is_registered[MOST_GPUS];
+static unsigned told[MOST_GPUS];
+
+int nvmlEventSetCreate(void **set) {
+    BEGIN;
+    memset(is_registered, 0, sizeof is_registered);
+    *set = is_registered;
+    return SUCCESS;
+}
+
+int nvmlDeviceRegisterEvents(device handle, unsigned long long types, void *set) {
+    BEGIN_GPU;
+    if (set != is_registered || types != XID_EVENT) return INVALID_ARGUMENT;
+    is_registered[card - now.gpus] = 1;
+    told[card - now.gpus] = card->xid ? card->xid_number : 0;
+    return SUCCESS;
+}
+
+int nvmlEventSetWait_v2(void *set, event *out, unsigned milliseconds) {
+    BEGIN;
+    if (set != is_registered || milliseconds) return INVALID_ARGUMENT;
+    for (unsigned i = 0; i < now.gpu_count; i++) {
+        if (!is_registered[i] || !now.gpus[i].xid || now.gpus[i].xid_number == told[i]) continue;
+        told[i] = now.gpus[i].xid_number;
+        memset(out, 0, sizeof *out);
+        out->handle = (device)((size_t)i + 1);
+        out->type = XID_EVENT;
+        out->data = now.gpus[i].xid;
+        return SUCCESS;
+    }
+    return TIMEOUT;
+}
+
+int nvmlEventSetFree(void *set) { return set == is_registered ? SUCCESS : INVALID_ARGUMENT; }

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,7 @@ def test_a_gpu_is_listed_with_everything_that_the_driver_reports(box: FakeNvml) 
                 "repair_pending": False,
                 "remap_failed": False,
                 "slowed_by": [],
+                "xid": None,
             },
             "problem": None,
         }
@@ -333,6 +335,7 @@ def test_health_is_read_as_far_as_the_card_reports_it(box: FakeNvml) -> None:
         "repair_pending": False,
         "remap_failed": False,
         "slowed_by": [],
+        "xid": None,
     }
     assert (worn["uncorrected_errors"], worn["retired_pages"], worn["repair_pending"]) == (0, 3, True)
     assert worn["slowed_by"] == ["heat (hardware)"]  # idle, and a power cap, are no fault
@@ -349,6 +352,29 @@ def test_uncorrectable_errors_and_a_failed_remapping_keep_jobs_away(box: FakeNvm
     assert broken["free_bytes"] == 24_000 * MB  # it can be read
     assert "row remapping failed" in worn["problem"]
     assert good["problem"] is None
+
+
+def test_an_xid_is_shown_from_the_moment_it_happens_until_the_driver_is_opened_again(
+    box: FakeNvml, reader: DeviceReader
+) -> None:
+    box.write([A, replace(B, xid=(1, 31))])  # before anyone listened
+    before = reader.read()
+    box.write([replace(A, xid=(1, 48)), replace(B, xid=(1, 31))])
+    seen = reader.read()
+    box.write([replace(A, xid=(2, 79), fails={"*": GPU_IS_LOST}), replace(B, xid=(1, 31))])
+    lost = reader.read()
+
+    assert [gpu["health"]["xid"] for gpu in before] == [None, None]
+    assert seen[0]["health"]["xid"]["code"] == 48
+    assert "memory error" in seen[0]["health"]["xid"]["meaning"]
+    assert seen[1]["health"]["xid"] is None
+    assert "lost" in lost[0]["problem"]
+
+
+def test_a_driver_without_events_still_reports_its_gpus(box: FakeNvml) -> None:
+    box.write([A], fails={"nvmlEventSetCreate": NOT_SUPPORTED})
+    (gpu,) = read_devices(box)
+    assert (gpu["problem"], gpu["health"]["xid"]) == (None, None)
 
 
 @pytest.mark.parametrize("failing", ["no library", "no driver", "no GPU", "hidden"])

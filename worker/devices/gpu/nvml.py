@@ -1,4 +1,4 @@
-"""The driver's figures with types. Only this module and `nvml_health` import pynvml.
+"""The driver's figures with types. Only this module, `nvml_health` and `xid` import pynvml.
 
 NVML answers for each GPU separately: a problem of one GPU is reported with that GPU, a problem of the driver as
 `NvmlUnavailable`. A call into a failing driver can hang, and nothing in the process can end it: only the child of
@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import pynvml  # type: ignore[import-untyped]
 
 from worker.devices.gpu import nvml_health
+from worker.devices.gpu.xid import XidListener
 
 __all__ = ["Gpu", "GpuReader", "Nvml", "NvmlSilent", "NvmlUnavailable"]
 
@@ -56,7 +57,7 @@ class Gpu:
     capability: tuple[int, int] | None = None
     processes: tuple[tuple[int, int | None], ...] = ()  # pid, bytes
     displays: frozenset[int] = frozenset()  # pids of processes that draw and do not compute
-    health: dict[str, Any] | None = None  # see `nvml_health`
+    health: dict[str, Any] | None = None  # see `nvml_health` and `xid`
     instances: "tuple[Gpu, ...]" = ()  # its MIG instances, with their indices among them
     problem: str | None = None
 
@@ -79,6 +80,7 @@ class Nvml:
         self._opened_at = float("-inf")
         self._needs_reopen = False  # a GPU has a problem: only a new connection shows whether it is solved
         self._problem = ""
+        self._xids: XidListener | None = None
 
     def read(self, index: int | None = None) -> tuple[str | None, list[Gpu]]:
         """The driver's version and every GPU, including those with a problem; or only the GPU with this NVML number."""
@@ -95,12 +97,17 @@ class Nvml:
         elif self._needs_reopen and self._may_retry():
             self._reopen()
         try:
-            found = _driver(), _gpus(index)
+            found = _driver(), self._gpus(index)
         except pynvml.NVMLError:
             self._reopen()
-            found = _driver(), _gpus(index)
+            found = _driver(), self._gpus(index)
         self._needs_reopen = any(gpu.problem for gpu in found[1])
         return found
+
+    def _gpus(self, index: int | None) -> list[Gpu]:
+        assert self._xids is not None
+        numbers = range(pynvml.nvmlDeviceGetCount()) if index is None else [index]
+        return [_gpu(number, self._xids) for number in numbers]
 
     def _may_retry(self) -> bool:
         return self._clock() - self._opened_at >= _RETRY_S
@@ -111,10 +118,13 @@ class Nvml:
         self._opened_at = self._clock()
         pynvml.nvmlInit()
         self._process = os.getpid()
+        self._xids = XidListener()
         self._problem = ""
 
     def _reopen(self) -> None:
         self._process = None
+        if self._xids is not None:
+            self._xids.close()
         with contextlib.suppress(pynvml.NVMLError):  # it may be closed already
             pynvml.nvmlShutdown()
         self._open()
@@ -125,23 +135,21 @@ def _driver() -> str | None:
     return version
 
 
-def _gpus(index: int | None) -> list[Gpu]:
-    return [_gpu(each) for each in (range(pynvml.nvmlDeviceGetCount()) if index is None else [index])]
-
-
-def _gpu(index: int) -> Gpu:
-    seen = Gpu(index)
+def _gpu(index: int, xids: XidListener) -> Gpu:
+    seen, xid = Gpu(index), None
     try:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-        seen = Gpu(index, uuid=pynvml.nvmlDeviceGetUUID(handle), name=_optional(pynvml.nvmlDeviceGetName, handle))
-        return _figures(seen, handle)
+        uuid: str = pynvml.nvmlDeviceGetUUID(handle)
+        seen = Gpu(index, uuid=uuid, name=_optional(pynvml.nvmlDeviceGetName, handle))
+        xid = xids.last(uuid, handle)
+        return _figures(seen, handle, xid)
     except _DISCONNECTED:
         raise
     except pynvml.NVMLError as error:
-        return replace(seen, problem=_sentence(error))
+        return replace(seen, problem=_sentence(error), health={"xid": xid} if xid else None)
 
 
-def _figures(seen: Gpu, handle: Any) -> Gpu:
+def _figures(seen: Gpu, handle: Any, xid: dict[str, Any] | None) -> Gpu:
     busy = _optional(pynvml.nvmlDeviceGetUtilizationRates, handle)
     mig = _optional(pynvml.nvmlDeviceGetMigMode, handle)
     found = replace(
@@ -150,7 +158,7 @@ def _figures(seen: Gpu, handle: Any) -> Gpu:
         temperature=_temperature(handle),
         capability=_optional(pynvml.nvmlDeviceGetCudaComputeCapability, handle),
         displays=_displays(handle),
-        health=nvml_health.read(handle, _optional),
+        health={**nvml_health.read(handle, _optional), "xid": xid},
     )
     if not mig or not mig[0]:
         return found

@@ -1,7 +1,4 @@
-"""What the driver reports about a GPU's health: memory errors, worn memory, and why it is slowed down.
-
-There is no Xid here: NVML tells of one only to those who listen when it happens, and the kernel's log needs root.
-"""
+"""What the driver reports about a GPU's health: memory errors, worn memory, and why it is slowed down."""
 
 from collections.abc import Callable
 from typing import Any

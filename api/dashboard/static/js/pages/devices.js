@@ -168,6 +168,7 @@ function healthWords(health) {
     health.retired_pages ? `${plural(health.retired_pages, "retired page")} of memory` : null,
     health.repair_pending ? "a reset will repair its memory" : null,
     health.slowed_by.length ? `slowed down by ${health.slowed_by.join(", ")}` : null,
+    health.xid ? `Xid ${health.xid.code} (${health.xid.meaning}) on ${new Date(health.xid.at).toLocaleString()}` : null,
   ];
 }
 
