@@ -24,6 +24,9 @@ def install() -> None:
     """Make `import object_detection.…` work in this process. Idempotent; call before that first import."""
     # TF 2.16 made Keras 3 the default; the OD API is written for Keras 2 (the package tf-keras). Read at import.
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    # Some virtual machines report AMX and AVX512-FP16 but trap on them: oneDNN's kernels for bfloat16 and float16 ended
+    # with an illegal instruction.
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
     _keras_is_tf_keras()
     _control_flow_names()
     _estimator_names()

@@ -39,8 +39,6 @@ def prepare_environment(device: Device) -> None:
         os.environ.pop(name, None)
     os.environ.update(environment(device))
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # the allocator logs its dump at level INFO
-    # Some virtual machines report AMX but trap on it: oneDNN's bfloat16 kernels crashed with an illegal instruction.
-    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
 def threads(host: HostCores) -> int:
