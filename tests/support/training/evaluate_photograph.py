@@ -37,7 +37,7 @@ def main(dataset: Path, record: Path, masks: int, slot_mb: int, folder: Path) ->
     records = replace(Dataset.load(dataset), validation_files=(record,), validation_records=1, most_boxes=masks)
     network = build_config(catalogue.get("mask_rcnn_resnet50_fpn"), records.num_classes, (256, 256), 1, 1)
     config = with_dataset(network, records)
-    memory = device.Memory(slot, "CPU:0", tf.config)
+    memory = device.Memory(slot, "CPU:0", tf.config, slot_mb * 2**20)
     detector = KnownDetector(model.build(config, is_training=False), [(2, box) for box in boxes(masks)], has_masks=True)
     evaluation = Evaluation(config, detector, samples=1, reporter=Reporter(folder), memory=memory)
     metrics = evaluation.run(1)
