@@ -10,6 +10,7 @@ normalisation cancels are left out: their true gradient is zero, and what is com
 """
 
 import argparse
+import os
 import re
 import tempfile
 from dataclasses import dataclass
@@ -126,6 +127,7 @@ def _difference(precision: Precision, step: _Step, exact: _Step) -> Difference:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # as in a CPU slot: oneDNN has no float16 on every CPU that claims it
     from worker.trainer import compat
 
     compat.install()

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 @pytest.fixture(scope="session")
 def tensorflow_ready() -> None:
     """Make TensorFlow and the OD API importable in the test process; takes 15 s, once."""
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # as in a CPU slot: oneDNN has no float16 on every CPU that claims it
     from worker.trainer import compat
 
     compat.install()
