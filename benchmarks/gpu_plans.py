@@ -1,6 +1,6 @@
 """First plans for real cards: how many are predicted above what TensorFlow would give, and how much of it they use.
 
-    python benchmarks/gpu_plans.py
+    python -m benchmarks.gpu_plans
 
 For each card: every model of the catalogue, five image sizes and six batch sizes, planned for the card as Downshift
 plans it before anything was measured there. What TensorFlow gives is computed from figures that are not ours: what a

@@ -1,7 +1,7 @@
 """Images/s of the input pipeline alone, as the Object Detection API parallelises it and as a GPU is fed here.
 
-    python benchmarks/input_feed.py                       # about 6 minutes on two cores
-    python benchmarks/input_feed.py --seconds 2 --repeats 1
+    python -m benchmarks.input_feed                       # about 6 minutes on two cores
+    python -m benchmarks.input_feed --seconds 2 --repeats 1
 
 before  the Object Detection API decodes micro-batch × num_parallel_batches images at once, on as many threads
         as the machine has cores. A CPU slot is still fed like that.
