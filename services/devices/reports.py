@@ -82,7 +82,8 @@ def report(store: Store, host: str, seen: Sequence[Reported]) -> None:
 def _update(device: Device, reading: Reported, leased: bool, now: datetime.datetime) -> None:
     if health.needs_check(device.health, reading.health):
         device.qualify_since = now
-    kept = (device.health or {}).get("xid")  # a new connection to the driver has not seen it
+    # A new connection to the driver has not seen an earlier Xid. Another card in the same place never had it.
+    kept = (device.health or {}).get("xid") if device.uuid == reading.uuid else None
     for name in _AS_REPORTED:
         setattr(device, name, getattr(reading, name))
     if kept is not None and (reading.health or {}).get("xid") is None:

@@ -160,7 +160,8 @@ def sick_gpu(service: Service) -> Iterator[str]:
         "precisions": {},
         "fingerprint": "a",
     }
-    health = {"uncorrected_errors": 0, "remapped_rows": 2, "repair_pending": True, "slowed_by": ["heat"]}
+    xid = {"code": 48, "at": "2026-11-18T10:00:00Z", "meaning": "an uncorrectable memory error"}
+    health = {"uncorrected_errors": 0, "remapped_rows": 2, "repair_pending": True, "slowed_by": ["heat"], "xid": xid}
     what = {"name": "NVIDIA A100 MIG 1g.10gb", "total_bytes": 2**33, "free_bytes": 2**33, "bfloat16": True}
     with service.store() as store:
         with store.transaction() as session:
@@ -195,6 +196,7 @@ def test_a_gpu_says_what_its_check_found_and_an_admin_has_it_checked_again(
     expect(card).to_contain_text("failed its check")
     expect(card).to_contain_text("driver 470.1 · CUDA 12.9 · cuDNN 9.10 · TensorFlow 2.20.0")
     expect(card).to_contain_text("2 remapped rows of memory · a reset will repair its memory · slowed down by heat")
+    expect(card).to_contain_text("Xid 48 (an uncorrectable memory error) on ")
     card.get_by_role("button", name="Check again").click()
     expect(card).to_contain_text("a new check is due")
     expect(open_tab(service, "/devices", user="anna").get_by_role("button", name="Check again")).to_have_count(0)

@@ -1,5 +1,6 @@
 """A GPU gets no job before it has passed its check, and which one is checked next."""
 
+import dataclasses
 from typing import Any
 
 from services.clock import utc_now
@@ -59,7 +60,11 @@ def test_after_an_xid_of_the_card_it_is_checked_again_and_the_xid_stays_shown(de
     check(desk, "gpu-0")
     assert report_xid(48) is None  # the same one
     assert report_xid(None) is None  # the worker was started again
-    assert desk.device("gpu-0").health["xid"]["code"] == 48  # type: ignore[index]
+    assert ((desk.device("gpu-0").health or {})["xid"] or {})["code"] == 48
+    desk.report(
+        dataclasses.replace(gpu(0, 24 * GB, 24 * GB, fingerprint="a"), uuid="GPU-another", health={"xid": None})
+    )
+    assert (desk.device("gpu-0").health or {})["xid"] is None  # another card in its place
 
 
 def test_after_a_second_failure_the_device_is_in_quarantine_until_it_is_asked_for(desk: Desk) -> None:

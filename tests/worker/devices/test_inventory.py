@@ -354,9 +354,7 @@ def test_uncorrectable_errors_and_a_failed_remapping_keep_jobs_away(box: FakeNvm
     assert good["problem"] is None
 
 
-def test_an_xid_is_shown_from_the_moment_it_happens_until_the_driver_is_opened_again(
-    box: FakeNvml, reader: DeviceReader
-) -> None:
+def test_an_xid_is_shown_for_its_card_if_it_came_after_the_first_read(box: FakeNvml, reader: DeviceReader) -> None:
     box.write([A, replace(B, xid=(1, 31))])  # before anyone listened
     before = reader.read()
     box.write([replace(A, xid=(1, 48)), replace(B, xid=(1, 31))])
