@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from services.attempts import finish
 from services.attempts.evidence import HostEvidence, known_case
 from services.attempts.finish import AttemptResults, Finished, TrainerEnd
+from services.clock import utc_now
 from services.datasets import shapes
 from services.devices import reports
 from services.devices.reports import Reported
@@ -90,10 +91,12 @@ class Desk:
         return scheduling.claim(self.store, settings, "boot")
 
     def claimed(self, **request: Any) -> Claim:
-        """Submit a job and claim it."""
+        """Submit a job and claim it. However long the disk took, the devices of this moment are there."""
         job_id = self.submit(**request)
+        with self.store.transaction() as session:
+            session.execute(update(Device).values(seen_at=utc_now()))
         claim = self.claim()
-        assert claim is not None, self.job(job_id).reason
+        assert claim is not None, (self.job(job_id).reason, [vars(device) for device in self.rows(Device)])
         assert claim.job_id == job_id
         return claim
 

@@ -1,4 +1,4 @@
-"""Failures of a GPU, raised as TensorFlow's own exceptions in real trainer processes: what the job comes to.
+"""Failures of a GPU, raised as TensorFlow's own exceptions in real trainer processes: what the API then says.
 
 A CPU slot stands in for the GPU while the trainer runs; the service reads the results as those of a GPU.
 """
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
+from api.app import create_app
 from services.datasets.dataset import Dataset
 from services.domain.contract import LOG_FILE, OUTCOME_FILE, Outcome
 from services.domain.diagnosis.ending import Diagnosis
 from services.domain.jobs.states import State
 from services.store.engine import Store
-from services.store.models import Device
 from tests.support.desk import GB, Desk, gpu, sample_home
 from tests.support.training.trainings import ROOT, prepare
 
@@ -143,7 +144,7 @@ def ended(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Mapping
 
 @pytest.fixture
 def desk(sqlite_store: Store, tmp_path: Path) -> Desk:
-    return Desk(sqlite_store, sample_home(tmp_path / "home"))
+    return Desk(sqlite_store, sample_home(tmp_path / "home"), authentication=False)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -158,13 +159,13 @@ def test_the_job_comes_to_what_the_cause_asks_for(
 
     desk.finish(claim, desk.left(claim, status, outcome, log))
 
-    attempt, job = desk.attempt(claim), desk.job(claim.job_id)
-    assert attempt.diagnosis == failure.diagnosis, attempt.message
-    assert failure.shown in (attempt.message or "")
-    assert "Graph execution error" not in (attempt.message or "")
-    assert job.state == NEXT.get(failure.diagnosis, State.QUEUED), job.reason
-    assert (job.plan != before) == (failure.diagnosis is Diagnosis.TOO_LARGE)
-    with desk.store.reading() as session:
-        device = session.get(Device, claim.device_id)
-        assert device is not None
-        assert (device.problem is not None) == (failure.diagnosis is Diagnosis.DEVICE)
+    client = TestClient(create_app(desk.settings, desk.store), base_url="http://localhost")
+    job = client.get(f"/v1/jobs/{claim.job_id}").json()
+    [attempt] = client.get(f"/v1/jobs/{claim.job_id}/attempts").json()["items"]
+    [device] = client.get("/v1/devices").json()["items"]
+    assert attempt["diagnosis"] == failure.diagnosis, attempt
+    assert failure.shown in attempt["message"]
+    assert "Graph execution error" not in attempt["message"]
+    assert job["state"] == NEXT.get(failure.diagnosis, State.QUEUED), job["reason"]
+    assert (job["plan"] != before) == (failure.diagnosis is Diagnosis.TOO_LARGE)
+    assert (device["problem"] is not None) == (failure.diagnosis is Diagnosis.DEVICE)
