@@ -51,6 +51,7 @@ class Desk:
             host="box",
             **settings,
         )
+        self._reported_at = utc_now()
         self.admin = principal.local_principal(store)
         self.owner = self.user("owner")
 
@@ -65,6 +66,7 @@ class Desk:
         self.report(*(slot(number, mb) for number, mb in enumerate(megabytes)), host=host)
 
     def report(self, *seen: Reported, host: str = "box") -> None:
+        self._reported_at = utc_now()
         reports.report(self.store, host, seen)
 
     # Actions
@@ -91,10 +93,10 @@ class Desk:
         return scheduling.claim(self.store, settings, "boot")
 
     def claimed(self, **request: Any) -> Claim:
-        """Submit a job and claim it. However long the disk took, the devices of this moment are there."""
+        """Submit a job and claim it. The devices of the last report are there, however long the disk took since."""
         job_id = self.submit(**request)
         with self.store.transaction() as session:
-            session.execute(update(Device).values(seen_at=utc_now()))
+            session.execute(update(Device).where(Device.seen_at >= self._reported_at).values(seen_at=utc_now()))
         claim = self.claim()
         assert claim is not None, (self.job(job_id).reason, [vars(device) for device in self.rows(Device)])
         assert claim.job_id == job_id
