@@ -17,7 +17,7 @@ from services.datasets.examples import Feature
 from services.datasets.label_map import LabelMap
 from services.domain.suggestions import close_names, shortened
 
-__all__ = ["MAX_PIXELS", "Annotated", "examine"]
+__all__ = ["MAX_PIXELS", "Annotated", "examine", "opened_size"]
 
 MAX_PIXELS = 80_000_000  # decoded to floats they take about 1 GB of host memory
 _TOLERANCE = 0.01  # of the image's side, as annotation tools round outwards
@@ -104,7 +104,7 @@ def _image_size(values: Mapping[str, list[Any]], found: Annotated) -> tuple[int,
         found.problems.append("image/format: is raw; write JPEG or PNG images, and jpeg or png here")
         return None
     try:
-        width, height = _opened_size(found.encoded)
+        width, height = opened_size(found.encoded)
     except Exception as error:  # Pillow raises almost any exception for damaged images
         found.problems.append(f"image/encoded: is not a whole JPEG or PNG image ({error}); write the file's bytes")
         return None
@@ -117,7 +117,7 @@ def _image_size(values: Mapping[str, list[Any]], found: Annotated) -> tuple[int,
     return height, width
 
 
-def _opened_size(encoded: bytes) -> tuple[int, int]:
+def opened_size(encoded: bytes) -> tuple[int, int]:
     with Image.open(io.BytesIO(encoded), formats=("JPEG", "PNG")) as image:
         size = image.size
         if image.format == "PNG":

@@ -16,7 +16,7 @@ from services.datasets.survey import Survey
 from services.domain.tfrecord import DatasetError
 from services.durable_file import sync
 
-__all__ = ["Keep", "Progress", "add", "move_into_place"]
+__all__ = ["Added", "Keep", "Progress", "add", "check_name", "move_into_place"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_FILES = 10_000
@@ -165,13 +165,18 @@ class _Reader:
         return True
 
 
-def _check_request(
-    root: Path, name: str, train: Sequence[Path], validation: Sequence[Path], share: float | None, keep: Keep
-) -> None:
+def check_name(root: Path, name: str) -> None:
+    """Raises DatasetError if no dataset of this name can be added below `root`."""
     if not NAME.fullmatch(name):
         raise _refused(f"name: use at most 64 letters, digits and - _ ., starting with a letter or digit; got {name!r}")
     if os.path.lexists(root / name):
         raise _refused(f"name: a dataset called {name!r} already exists and cannot be changed; choose another name")
+
+
+def _check_request(
+    root: Path, name: str, train: Sequence[Path], validation: Sequence[Path], share: float | None, keep: Keep
+) -> None:
+    check_name(root, name)
     if not train:
         raise _refused("train: name the files with the training images")
     if not validation and share is None:

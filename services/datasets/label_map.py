@@ -1,7 +1,7 @@
 """Read a label map, which gives each class its id. Uses the Object Detection API's schema, with stricter checks."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from services.domain.pipeline_config.schema import messages
 from services.domain.pipeline_config.schema.scan import scan
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["LabelMap", "parse", "read"]
+__all__ = ["LabelMap", "of_names", "parse", "read"]
 
 MAX_CHARACTERS = 4 * 2**20
 MAX_NAME = 256  # characters; names appear in charts, tables and every evaluation
@@ -56,6 +56,14 @@ def parse(path: Path, text: str) -> LabelMap:
         raise _refused(path, None, f"is not a label map: {error}") from None
     lines = {mark.path: mark.line for mark in scan(text, message.DESCRIPTOR).marks if mark.opens}
     return _checked(path, message, lines)
+
+
+def of_names(path: Path, names: Sequence[str]) -> LabelMap:
+    """The label map with these classes, numbered from 1. `path`: the file that names them, for messages."""
+    message = messages.message("string_int_label_map_pb2", "StringIntLabelMap")()
+    for number, name in enumerate(names, start=1):
+        message.item.add(id=number, name=name)
+    return _checked(path, message, {})
 
 
 def _checked(path: Path, message: Any, lines: Mapping[str, int]) -> LabelMap:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from services.datasets import examples
-from services.datasets.annotations import examine
+from services.datasets.annotations import Annotated, examine
 from services.datasets.label_map import LabelMap
 from services.datasets.records import Record
 from services.domain.tfrecord import DatasetError
@@ -42,6 +42,10 @@ class Survey:
         except DatasetError as error:
             self.problems.append(f"{where}: {error}; write the records as the Object Detection API's tools do")
             return
+        self.count(split, where, found, found.encoded)
+
+    def count(self, split: str, where: str, found: Annotated, image: bytes) -> None:
+        """Take in what was found in one image. `image`: its content, or a digest of it."""
         self.problems += (f"{where}: {problem}" for problem in found.problems)
         for remark in found.remarks:
             self._remark(remark, where)
@@ -52,7 +56,8 @@ class Survey:
             self._masked[found.has_masks] += 1
         else:
             self._remark(f"{split}: an image has no objects", where)
-        self._check_duplicate(split, hash(found.encoded), where)
+        if image:
+            self._check_duplicate(split, hash(image), where)
 
     def _check_duplicate(self, split: str, image: int, where: str) -> None:
         self._seen[split].add(image)
