@@ -18,6 +18,7 @@ _TOLERANCE = 0.01  # of the picture's side, as annotation tools round outwards
 _DIGITS = 2  # of a pixel: YOLO's six decimals of a side tell no more
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 
+MIXED = "some objects of a picture have outlines and others only boxes; its masks were left out"
 TINY = "an outline has no pixel's centre in it; the nearest pixel was taken"
 
 
@@ -60,6 +61,8 @@ def make(path: Path, name: str, annotation: Annotation, ids: Mapping[str, int]) 
     found.objects = len(drawn)
     found.classes = [ids[item.label] for item in drawn]
     found.has_masks = bool(drawn) and all(item.mask is not None for item in drawn)
+    if not found.has_masks and any(item.mask is not None for item in drawn):
+        found.remarks.append(MIXED)
     return Made(_encoded(image, name, drawn, ids, found.has_masks), found, hashlib.sha256(image.encoded).digest())
 
 

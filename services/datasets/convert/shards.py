@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.sharedctypes import Synchronized
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from services.datasets.annotations import Annotated
@@ -128,6 +128,12 @@ def _write(shard: Shard, ids: Mapping[str, int]) -> Written:
     return written
 
 
+def _where(annotation: Annotation, entry: Entry) -> str:
+    """The annotation file, with the picture if it is for many."""
+    is_own = PurePosixPath(annotation.file).stem == PurePosixPath(entry.picture).stem
+    return annotation.file if is_own else f"{annotation.file}: {entry.picture}"
+
+
 def _payloads(shard: Shard, ids: Mapping[str, int], written: Written) -> Iterator[bytes]:
     root, _, done = _reader
     problems = 0
@@ -139,7 +145,7 @@ def _payloads(shard: Shard, ids: Mapping[str, int], written: Written) -> Iterato
             problems += 1
         else:
             made = make(root / entry.picture, name, annotation, ids)
-            written.found.append((annotation.file, made.found, made.digest))
+            written.found.append((_where(annotation, entry), made.found, made.digest))
             problems += len(made.found.problems)
             if not problems:
                 yield made.payload

@@ -18,7 +18,7 @@ from services.datasets import add as command
 from services.datasets import examples, records
 from services.datasets.convert.masks import mask_of
 from services.datasets.dataset import Dataset, read_manifest
-from services.datasets.formats.picture import Polygons
+from services.datasets.formats.picture import Polygons, Rle
 from services.datasets.import_folder import Division, import_folder
 from services.domain.tfrecord import DatasetError
 from tests.support import own_data
@@ -360,3 +360,28 @@ def test_a_folder_that_holds_two_formats(tmp_path: Path) -> None:
     own_data.voc(tmp_path / "own", own_data.scenes())
     own_data.cvat(tmp_path / "own", own_data.scenes())
     assert "more than one format: voc" in refused(tmp_path)
+
+
+def test_objects_without_outlines_take_the_masks_of_their_picture(tmp_path: Path) -> None:
+    own_data.coco(tmp_path / "own", own_data.scenes())
+    file = tmp_path / "own/annotations/instances_train2017.json"
+    document = json.loads(file.read_text())
+    del document["annotations"][0]["segmentation"]
+    own_data.write_json(file, document)
+    added = import_folder(tmp_path / "datasets", "pets", tmp_path / "own", processes=1)
+    assert not added.dataset.has_masks
+    where = "first: annotations/instances_train2017.json: train2017/train_00.jpg"
+    assert any("only boxes" in warning and where in warning for warning in added.warnings)
+
+
+def test_compressed_run_lengths_of_coco() -> None:
+    """The texts are what pycocotools writes for a square and for a disc."""
+    square = np.zeros((4, 5), np.bool_)
+    square[1:3, 1:3] = True
+    assert np.array_equal(mask_of(Rle("52207", 4, 5), 4, 5), square)
+    rows, columns = np.mgrid[:60, :70]
+    disc = (rows - 30) ** 2 + (columns - 35) ** 2 < 500
+    text = "Wi07a18J4L4L4M2N2N2N2N2O0O2O0O2O0O2O00000O2O000000000001N1000001N101N101N101N2N2N2N2N3L4L4L6Hie0"
+    assert np.array_equal(mask_of(Rle(text, 60, 70), 60, 70), disc)
+    with pytest.raises(ValueError, match="pixels"):
+        mask_of(Rle(text[:-4], 60, 70), 60, 70)
