@@ -1,6 +1,7 @@
 """The service under test, with some users and ways to create jobs."""
 
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,12 @@ class Service:
     def behave(self, **behaviour: Any) -> None:
         """Set how trainers behave that start from now on (tests/support/training/fake_trainer.py)."""
         self.newcomer.behave(**behaviour)
+
+    def hold(self, at: int | str, **behaviour: Any) -> Callable[[], None]:
+        """Trainers that start from now on stay at this step, or in this phase, until the result is called."""
+        go = self.newcomer.observer.with_name(f"go-{secrets.token_hex(4)}")
+        self.behave(waits_for=str(go), waits_at=at, **behaviour)
+        return go.touch
 
     def busy(self) -> None:
         """Trainers that start from now on take long."""

@@ -172,13 +172,14 @@ def test_a_log_of_a_million_lines_is_followed_searched_and_downloaded_completely
 
 
 def test_charts_opened_before_the_first_step_are_drawn_after_it(service: Service, open_tab: Tab) -> None:
-    service.behave(phases_s={"tracing": 4}, input_wait=0.45)
+    go = service.hold("tracing", input_wait=0.45)
     job = service.submit(steps=5)
     page = open_tab(service, f"/jobs/{job}")
     expect(page.locator("#now")).to_contain_text(re.compile("starting|tracing"))
     with page.expect_response(re.compile("/metrics")) as answer:
         page.get_by_role("tab", name="Charts").hover()
     assert answer.value.json()["names"] == []
+    go()
     expect(state(page)).to_have_text("succeeded")
 
     expect(page.locator("#attempt-1")).to_contain_text("The device waits for images 45 % of the time: ")

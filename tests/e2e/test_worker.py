@@ -128,9 +128,12 @@ def test_jobs_on_one_device_run_one_after_the_other_by_priority_then_age(make_bo
 
 def test_two_devices_run_two_jobs_at_the_same_time(make_box: MakeBox) -> None:
     box = make_box(devices="cpu:2000,cpu:2001")
-    box.behave(step_s=0.4)
+    box.hold(2)
     jobs = [box.submit(), box.submit()]
     box.work()
+    for job_id in jobs:
+        box.until_phase(job_id, "training")
+    box.go()
     box.until_final(*jobs)
     (_, one, start, stop), (_, other, begin, _) = sorted(box.lives(), key=lambda life: life[2])
     assert one != other

@@ -73,12 +73,16 @@ class FaultBox(Box):
         self.until(f"step {step}", reached)
 
     def start_training(self, steps: int, step_s: float, until_step: int) -> tuple[int, Running]:
-        """Start a job and wait until it has done this step. Returns the job and its processes."""
-        self.behave(step_s=step_s)
+        """Start a job and wait until it has done this step, at which it stays until `go`; later trainers do not.
+
+        Returns the job and its processes.
+        """
+        self.hold(until_step, step_s=step_s)
         job_id = self.submit(train={"steps": steps, "batch_size": 4})
         self.work()
         running = self.running(job_id)
         self.until_step(job_id, until_step)
+        self.behave(step_s=step_s)
         return job_id, running
 
     def start_deaf_trainer(self) -> tuple[int, Running]:

@@ -64,8 +64,8 @@ def test_without_a_note_a_stopped_supervisor_keeps_its_trainer(
     make_box: MakeBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box = make_box(lease_s=0.7)
-    box.behave(step_s=0.2)
-    job_id = box.submit(train={"steps": 15, "batch_size": 4})
+    box.hold("tracing")
+    job_id = box.submit()
     box.work()
     running = box.running(job_id)
     reap_at_once(monkeypatch)
@@ -74,6 +74,7 @@ def test_without_a_note_a_stopped_supervisor_keeps_its_trainer(
     wait(3.0)  # longer than the grace period of an orphaned trainer
     assert is_alive(running.trainer, running.trainer_started)
     os.kill(running.supervisor, signal.SIGCONT)
+    box.go()
     [job] = box.until_final(job_id)
     assert (job.state, job.attempts) == (State.SUCCEEDED, 1)
     box.check()
@@ -128,7 +129,7 @@ def test_an_attempt_that_cannot_be_checked_does_not_prevent_other_jobs_from_star
     make_box: MakeBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     box = make_box(devices="cpu:1000,cpu:1001")
-    box.behave(waits_for=str(box.home / "go"))
+    box.hold(2)
     broken = box.submit()
     box.work()
     box.running(broken)
@@ -145,7 +146,7 @@ def test_an_attempt_that_cannot_be_checked_does_not_prevent_other_jobs_from_star
         patched.setattr(Running, "read", fail)
         [other] = box.until_final(box.submit())
         assert other.state == State.SUCCEEDED
-    (box.home / "go").touch()
+    box.go()
     box.until_final(broken)
     box.check()
 

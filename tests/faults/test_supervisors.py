@@ -47,11 +47,12 @@ def complete_unseen(box: FaultBox, *, delete: str | None = None) -> int:
 
     `delete`: a file of the job to delete before that.
     """
-    box.behave(phases_s={"tracing": 1.5})
+    box.hold("tracing")
     job_id = box.submit()
     box.work()
     running = box.running(job_id)
     os.kill(running.supervisor, signal.SIGSTOP)
+    box.go()
     outcome = attempt_dir(box.settings, job_id, 1) / "outcome.json"
     box.until("the outcome", outcome.exists)
     box.until_dead(running.trainer)
@@ -110,12 +111,13 @@ def test_a_job_whose_trainer_is_killed_repeatedly_resumes_as_long_as_it_makes_pr
 ) -> None:
     """Also more often than `max_attempts` of the policy: attempts that made progress do not count."""
     box = make_box_on_both()
-    box.behave(step_s=0.2)
+    box.hold(3)
     job_id = box.submit(train={"steps": 12, "batch_size": 4}, policy={"max_attempts": 2})
     box.work()
     for number in (1, 2, 3):
         running = box.running(job_id, number)
         box.until_step(job_id, 3 * number, number)
+        box.hold(3 * (number + 1))  # the last one does not get there
         if with_supervisor:
             box.kill_both(running)
         else:
@@ -150,6 +152,7 @@ def test_a_stopped_supervisor_is_not_replaced_and_goes_on_later(make_box: MakeBo
     wait(1.0)
     assert box.job(job_id).attempts == 1
     os.kill(running.supervisor, signal.SIGCONT)
+    box.go()
     [job] = box.until_final(job_id)
     assert (job.state, job.attempts) == (State.SUCCEEDED, 1)
     box.check()

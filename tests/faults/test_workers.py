@@ -24,7 +24,7 @@ def test_training_goes_on_after_its_worker_is_killed_and_the_next_worker_takes_o
     box = make_box(broker_url="")
     box.start_redis()
     worker = box.start_worker()
-    box.behave(step_s=0.3)
+    box.hold(12, step_s=0.3)
     job_id = box.submit(train={"steps": 30, "batch_size": 4})
     running = box.running(job_id)
     box.until_step(job_id, 1)
@@ -75,12 +75,13 @@ def test_jobs_start_without_redis(make_box: MakeBox) -> None:
 
 def test_an_attempt_that_ends_while_the_database_is_locked_is_stored_later(make_box: MakeBox, tmp_path: Path) -> None:
     box = make_box()
-    box.behave(step_s=0.1)
+    box.hold("tracing")
     job_id = box.submit(train={"steps": 5, "batch_size": 4})
     box.work()
     running = box.running(job_id)
     with contextlib.closing(sqlite3.connect(tmp_path / "test.db", timeout=10)) as other:
         other.execute("BEGIN EXCLUSIVE")
+        box.go()
         box.until_dead(running.trainer)
         wait(1.0)
         assert is_alive(running.supervisor, running.supervisor_started)
@@ -115,6 +116,7 @@ def test_an_attempt_that_ends_while_the_database_is_down_is_stored_later(
     box = box_on_postgres
     job_id, running = box.start_training(steps=6, step_s=0.3, until_step=1)
     own_postgres._stop()
+    box.go()
     box.until_step(job_id, 5)
     box.until_dead(running.trainer)
     wait(1.0)

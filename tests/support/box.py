@@ -70,6 +70,13 @@ class Box:
     def behave(self, **behaviour: Any) -> None:
         self.behaviour_file.write_text(json.dumps({"observer": str(self.observer), **behaviour}))
 
+    def hold(self, at: int | str, **behaviour: Any) -> None:
+        """Trainers that start from now on stay at this step, or in this phase, until `go`."""
+        self.behave(waits_for=str(self.home / "go"), waits_at=at, **behaviour)
+
+    def go(self) -> None:
+        (self.home / "go").touch()
+
     def checks(self, **by_uuid: Any) -> None:
         """Set what checks of these GPUs find from now on (tests/support/training/fake_qualifier.py)."""
         self.checks_file.write_text(json.dumps(by_uuid))

@@ -2,11 +2,11 @@
 
 FAKE_TRAINER names a JSON file, read at the start: {"need_mb_per_image": 0, "step_s": 0.05, "phases_s": {"tracing": 1},
 "steps": null, "die": null|"kill"|"segfault"|"exit3"|"deaf"|"hang", "die_at_step": 2, "observer": PATH,
-"waits_for": null|PATH}. With waits_for, it stays at step 2 until that file exists. It needs need_mb_per_image x
-micro-batch of device memory, and from die_at_step on late_need_mb_per_image x micro-batch. On a GPU it runs out as soon
-as the driver reports less free memory than that; its own use does not count. If asked to probe, it takes the largest
-micro-batch that fits. It saves every step. It writes two lines to the observer's file, "START job attempt device pid
-time" and "STOP …"; nothing else writes there.
+"waits_for": null|PATH, "waits_at": 2}. With waits_for, it stays at that step, or in the phase of that name, until the
+file exists. It needs need_mb_per_image x micro-batch of device memory, and from die_at_step on late_need_mb_per_image x
+micro-batch. On a GPU it runs out as soon as the driver reports less free memory than that; its own use does not count.
+If asked to probe, it takes the largest micro-batch that fits. It saves every step. It writes two lines to the
+observer's file, "START job attempt device pid time" and "STOP …"; nothing else writes there.
 """
 
 import json
@@ -97,6 +97,7 @@ class Fake:
     def phase(self, phase: Phase, **fields: Any) -> None:
         self.event(EventKind.PHASE, phase=phase, **fields)
         self.sleep(self.behaviour.get("phases_s", {}).get(phase, 0))
+        self.wait(phase)
 
     def sleep(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -138,7 +139,7 @@ class Fake:
 
     def train(self) -> None:
         self.sleep(self.behaviour.get("step_s", 0.02))
-        self.wait()
+        self.wait(self.step)
         self.check_gpu()
         self.step += 1
         device = {"limit": self.limit, "current": self.need, "peak": self.need}
@@ -170,9 +171,9 @@ class Fake:
         for ending in ("data-00000-of-00001", "index"):
             name.with_name(f"{name.name}.{ending}").write_bytes(b"not a variable")
 
-    def wait(self) -> None:
+    def wait(self, place: int | str) -> None:
         waits_for = self.behaviour.get("waits_for")
-        while waits_for and self.step == 2 and not Path(waits_for).exists():
+        while waits_for and place == self.behaviour.get("waits_at", 2) and not Path(waits_for).exists():
             self.sleep(0.02)
 
     def die(self, how: str | None) -> None:
