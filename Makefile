@@ -65,19 +65,23 @@ test: check ## run check and every test that takes seconds; ARGS='-k name' is pa
 ifdef ARGS
 	$(PY) -m pytest $(ARGS)
 else
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-trainings test-others
-	@echo 'both parts passed'
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going test-trainings test-processes test-others
+	@echo 'all parts passed'
 endif
 
-# Both at once: a trainer imports and traces on one core for most of its time, and the other tests use a second one.
+# All at once: a trainer imports and traces on one core for most of its time, and tests of whole processes wait for most
+# of theirs.
 # Each line is prefixed with its part. sed ignores Ctrl-C, so that pytest can still print its summary.
 labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -u 's/^/$(1) | /')
 
-.PHONY: test-trainings test-others
+PROCESSES := tests/browser tests/e2e tests/faults tests/launcher
+.PHONY: test-trainings test-processes test-others
 test-trainings: $(STAMP)
 	@$(call labelled,trainings,-m 'tensorflow and not slow')
+test-processes: $(STAMP)
+	@$(call labelled,processes,-m 'not tensorflow and not slow' $(PROCESSES))
 test-others: $(STAMP)
-	@$(call labelled,others   ,-m 'not tensorflow and not slow')
+	@$(call labelled,others   ,-m 'not tensorflow and not slow' $(PROCESSES:%=--ignore=%))
 
 # The inner loop: no TensorFlow, browser or PostgreSQL, and fewer examples of each property. tests/api, worker, launcher,
 # e2e, faults and trainer are left out, and so is what is marked lengthy. In two parts, one for each core.

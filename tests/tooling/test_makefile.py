@@ -1,6 +1,7 @@
 """What `make` would do, by its dry run."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -54,6 +55,15 @@ def test_where_there_is_a_driver_cuda_is_installed_without_a_flag(checkout: Path
 @pytest.mark.parametrize("target", ["run", "demo"])
 def test_a_gpu_box_keeps_an_environment_with_cuda(checkout: Path, target: str) -> None:
     assert "make-env" not in dry_run(checkout, "NVIDIA=x", target)
+
+
+def test_each_folder_of_tests_belongs_to_one_part_of_make_test(checkout: Path) -> None:
+    said = dry_run(checkout, "test-processes", "test-others")
+    processes, others = (line for line in said.splitlines() if "-m pytest" in line)
+    folders = re.findall(r" (tests/\w+)", processes)
+    assert folders
+    assert all((ROOT / folder).is_dir() for folder in folders)
+    assert re.findall(r"--ignore=(tests/\w+)", others) == folders
 
 
 def test_an_environment_is_updated_when_its_lock_has_changed(checkout: Path) -> None:
