@@ -99,7 +99,11 @@ def masked_crc32c(data: bytes) -> int:
     table = _TABLE
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
+    return masked(crc ^ 0xFFFFFFFF)
+
+
+def masked(crc: int) -> int:
+    """TFRecord stores CRCs like this, as data may contain CRCs too."""
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
