@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from services.datasets import examples
 from services.datasets.annotations import OUTSIDE, Annotated
 from services.datasets.convert import masks
@@ -63,7 +65,8 @@ def make(path: Path, name: str, annotation: Annotation, ids: Mapping[str, int]) 
     found.has_masks = bool(drawn) and all(item.mask is not None for item in drawn)
     if not found.has_masks and any(item.mask is not None for item in drawn):
         found.remarks.append(MIXED)
-    return Made(_encoded(image, name, drawn, ids, found.has_masks), found, hashlib.sha256(image.encoded).digest())
+    digest = hashlib.sha256(image.encoded).digest()
+    return Made(_encoded(image, name, digest, drawn, ids, found.has_masks), found, digest)
 
 
 def _check_size(annotation: Annotation, image: LoadedImage) -> None:
@@ -157,13 +160,15 @@ def _touch(mask: Mask, box: Box) -> None:
     mask[min(row, mask.shape[0] - 1), min(column, mask.shape[1] - 1)] = True
 
 
-def _encoded(image: LoadedImage, name: str, drawn: Sequence[_Drawn], ids: Mapping[str, int], has_masks: bool) -> bytes:
+def _encoded(
+    image: LoadedImage, name: str, digest: bytes, drawn: Sequence[_Drawn], ids: Mapping[str, int], has_masks: bool
+) -> bytes:
     byte_lists = {
         "image/encoded": [image.encoded],
         "image/format": [image.format.encode()],
         "image/filename": [name.encode()],
         "image/source_id": [name.encode()],
-        "image/key/sha256": [hashlib.sha256(image.encoded).hexdigest().encode()],
+        "image/key/sha256": [digest.hex().encode()],
         "image/object/class/text": [item.label.encode() for item in drawn],
     }
     if has_masks:
@@ -188,5 +193,5 @@ def _encoded(image: LoadedImage, name: str, drawn: Sequence[_Drawn], ids: Mappin
 
 def _area(item: _Drawn, has_masks: bool) -> float:
     if has_masks and item.mask is not None:
-        return float(item.mask.sum())
+        return float(np.count_nonzero(item.mask))
     return (item.box[2] - item.box[0]) * (item.box[3] - item.box[1])

@@ -1,6 +1,7 @@
 """Turn outlines into masks: one value for each pixel of the picture."""
 
-import io
+import struct
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -134,7 +135,17 @@ def _overlap(one: Box, other: Box) -> float:
 
 
 def encode(mask: Mask) -> bytes:
-    """A PNG with 0 and 1, as the Object Detection API's own tools write it."""
-    buffer = io.BytesIO()
-    Image.fromarray(mask.view(np.uint8)).save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
+    """A PNG with one bit for each pixel, which TensorFlow reads as 0 and 255.
+
+    Pillow tries every filter on every row: 60 to 90 times as long, which was most of an import's time.
+    """
+    height, width = mask.shape
+    rows = np.zeros((height, 1 + (width + 7) // 8), np.uint8)  # each row begins with its filter: none
+    rows[:, 1:] = np.packbits(mask, axis=1)
+    header = struct.pack(">2I5B", width, height, 1, 0, 0, 0, 0)  # 1 bit, grey
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_part(kind, content) for kind, content in parts)
+
+
+def _part(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

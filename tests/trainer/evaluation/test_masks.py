@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from pycocotools import mask as rle
 
+from services.datasets.convert import masks as convert
+
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
 
 RANDOM = np.random.default_rng(1)
@@ -59,6 +61,19 @@ def test_a_mask_is_decoded_as_training_decodes_it(kind: str) -> None:
 
     assert 0 < trained_on.sum() < trained_on.size
     assert np.array_equal(found, trained_on > 0)
+
+
+@pytest.mark.parametrize("width", [1, 8, 30])
+def test_the_mask_of_an_imported_picture_is_decoded_as_it_was_drawn(width: int) -> None:
+    import tensorflow as tf
+
+    from worker.trainer.evaluation import masks
+
+    drawn = GREY[:, :width] > 1
+    png = convert.encode(drawn)
+
+    assert np.array_equal(masks.decode(png), drawn)
+    assert np.array_equal(tf.image.decode_image(png, channels=1)[:, :, 0].numpy() > 0, drawn)
 
 
 @settings(max_examples=60, deadline=None)
