@@ -18,7 +18,15 @@ from typing import Any
 
 from services.attempts import probe_result
 from services.clock import utc_now
-from services.domain.contract import EVENTS_FILE, LONGEST_METRIC_NAME, EventKind, bounded_metrics
+from services.domain.box_counts import BoxCounts
+from services.domain.contract import (
+    EVENTS_FILE,
+    LONGEST_METRIC_NAME,
+    TOTAL_LOSS,
+    VALIDATION_LOSS,
+    EventKind,
+    bounded_metrics,
+)
 from services.domain.jobs.input_wait import recent
 from services.domain.sizes import counted
 from services.safe_files import open_regular
@@ -164,6 +172,8 @@ def _event(parsed: Any) -> _Event:
         raise ValueError("step: out of range")
     if kind == EventKind.EVAL:
         values["metrics"] = bounded_metrics(_part(values, "metrics"))
+        boxes = BoxCounts.from_values(values.pop("boxes", None))
+        values |= {"boxes": boxes.to_values()} if boxes else {}
     return _Event(kind, datetime.datetime.fromtimestamp(seconds, datetime.UTC), values)
 
 
@@ -189,6 +199,8 @@ def _values(event: _Event) -> Iterator[Value]:
         }
     elif event.kind == EventKind.EVAL:
         found = dict(_part(data, "metrics"))
+        # The losses have the names of training's, and take their place at this step.
+        found[VALIDATION_LOSS] = found.get(TOTAL_LOSS)
     for name, value in found.items():
         finite = number(value)
         if finite is not None:

@@ -34,6 +34,9 @@ EXPORT_DIR = "export"  # in the job's directory
 # is lower than that of many. After this many, measurements showed no further growth.
 ENOUGH_RUNS = 10
 
+TOTAL_LOSS = "Loss/total_loss"  # as the OD API calls it, in training and in evaluation
+VALIDATION_LOSS = "validation_loss"  # the series of the latter
+
 # Each figure of an evaluation becomes a series in the database and in TensorBoard: too many with 10,000 classes.
 MOST_CATEGORY_FIGURES = 300
 LONGEST_METRIC_NAME = 96  # characters; a longer name is shortened

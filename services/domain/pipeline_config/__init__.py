@@ -3,6 +3,7 @@
 Configurations are the OD API's own messages. No function changes its argument.
 """
 
+from services.domain.pipeline_config.anchors import anchor_sizes
 from services.domain.pipeline_config.apply import apply, plan_of
 from services.domain.pipeline_config.backbone import has_features_of, set_backbone
 from services.domain.pipeline_config.check import check
@@ -42,6 +43,7 @@ __all__ = [
     "FieldChange",
     "Group",
     "Problem",
+    "anchor_sizes",
     "apply",
     "as_values",
     "build_config",

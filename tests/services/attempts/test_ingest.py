@@ -434,3 +434,31 @@ def test_a_line_over_the_limit_is_skipped_in_chunks(
         pass
 
     assert list(metrics(desk)) == [1]
+
+
+def test_the_box_counts_of_an_evaluation_are_kept_within_bounds(desk: Desk, running: Claim, events: Events) -> None:
+    """Too many classes, names too long, numbers that are none: a trainer runs other people's code."""
+    good: dict[str, Any] = {
+        "truths": 40,
+        "classes": 1000,
+        "predictions": 30,
+        "true_classes": [[number, 1] for number in range(1000)],
+        "confusions": [[number, 1, 1] for number in range(1000)],
+        "names": {str(number): "n" * 1000 for number in range(1000)},
+    }
+    events.write("eval", step=1, metrics={"Loss/total_loss": 0.75}, boxes=good)
+    for number, wrong in enumerate(
+        ({"truths": -1}, {"truths": 1e300}, {"confusions": [[1, 2]]}, {"best_score": None}), 2
+    ):
+        events.write("eval", step=number, metrics={}, boxes={**good, **wrong})
+    events.write("eval", step=9, metrics={}, boxes="many")
+    events.write("eval", step=10, metrics={})  # of an earlier version
+    while take_in(desk, running):  # the first event is a batch of its own
+        pass
+
+    first, *others = desk.events(running.job_id, "eval")
+    assert (len(first["boxes"]["true_classes"]), len(first["boxes"]["confusions"])) == (10, 20)
+    assert len(first["boxes"]["names"]) <= 60
+    assert {len(name) for name in first["boxes"]["names"].values()} == {64}
+    assert [event.get("boxes") for event in others] == [None] * 6
+    assert metrics(desk, "validation_loss") == {1: 0.75}

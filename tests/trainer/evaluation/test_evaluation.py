@@ -15,6 +15,7 @@ from PIL import Image
 
 from services.datasets.dataset import Dataset
 from services.domain import catalogue
+from services.domain.box_counts import BoxCounts
 from services.domain.contract import Device
 from services.domain.pipeline_config import build_config
 from tests.support.training.trainings import ROOT
@@ -356,3 +357,32 @@ def test_each_of_ten_thousand_categories_is_evaluated(tmp_path: Path, dataset: D
     assert {name: value for name, value in of_each.items() if value} == {
         "DetectionBoxes_PerformanceByCategory/mAP/class 00002": 1.0
     }
+
+
+def test_the_boxes_are_counted_by_class_overlap_and_anchor_size(tmp_path: Path, records: Dataset) -> None:
+    """Each of four images has a square where a triangle is predicted, and a prediction where nothing is."""
+    evaluated = Evaluated(tmp_path, records, found=((3, TRUTH), (3, (0.7, 0.0, 0.9, 0.2))))
+
+    [event] = evaluated.events("eval")
+    boxes = BoxCounts.from_values(event["boxes"])
+    assert boxes is not None
+    assert json.loads(json.dumps(boxes.to_values())) == event["boxes"]
+    assert (boxes.truths, boxes.classes, boxes.predictions, boxes.best_score) == (4, 1, 8, 0.9)
+    assert (boxes.true_classes, boxes.predicted_classes) == (((2, 4),), ((3, 8),))
+    assert (boxes.overlapped, boxes.right_class, boxes.next_class, boxes.previous_class) == (4, 0, 4, 0)
+    assert boxes.confusions == ((2, 3, 4),)
+    assert boxes.names == {2: "square", 3: "triangle"}
+    assert (boxes.anchored, boxes.out_of_reach, boxes.smallest_anchor) == (4, 0, 16.0)
+    # A third by a half of the image, whose longer side has 256 pixels.
+    sides = [256 / max(size) * (size[0] / 3 * size[1] / 2) ** 0.5 for size in SIZES]
+    assert boxes.median_side == pytest.approx(np.median(sides), abs=0.5)
+
+
+def test_boxes_that_no_anchor_reaches_are_counted(tmp_path: Path, records: Dataset) -> None:
+    def coarse(config: Any) -> None:
+        config.model.faster_rcnn.first_stage_anchor_generator.multiscale_anchor_generator.anchor_scale = 64
+
+    evaluated = Evaluated(tmp_path, records, change=coarse)
+    [event] = evaluated.events("eval")
+    assert (event["boxes"]["anchored"], event["boxes"]["out_of_reach"]) == (4, 4)
+    assert event["boxes"]["smallest_anchor"] == 256.0

@@ -12,12 +12,15 @@ from object_detection import model_lib, model_lib_v2
 from object_detection.core import standard_fields
 from object_detection.utils import label_map_util
 
+from services.domain import pipeline_config
+from services.domain.box_counts import BoxCounts
 from services.domain.contract import SAMPLE_CLASSES_FILE, EventKind, Phase, Reason
 from services.durable_file import write_durably
 from worker.trainer import preflight
 from worker.trainer.device import Memory
 from worker.trainer.evaluation import class_labels, evaluators, samples
 from worker.trainer.evaluation.evaluated_image import EvaluatedImage
+from worker.trainer.evaluation.tally import Tally
 from worker.trainer.failures import read_exception
 from worker.trainer.input import pipelines
 from worker.trainer.model import set_training
@@ -70,21 +73,23 @@ class Evaluation:
         held = self._memory.counters().in_use
         started = time.monotonic()
         with self._memory.evaluating():
-            metrics, images = self._evaluate(step)
+            metrics, images, boxes = self._evaluate(step)
         seconds = round(time.monotonic() - started, 3)
         self._reporter.say(f"step {step}: evaluated {images} images in {seconds:.0f} s{_main_metrics(metrics)}")
         return self._reporter.evaluation(
             step,
             metrics,
             images=images,
+            boxes=boxes.to_values() if boxes else None,
             seconds=seconds,
             device_held=held,
             device_peak=self._memory.counters().evaluation_peak,
         )
 
-    def _evaluate(self, step: int) -> tuple[dict[str, float], int]:
+    def _evaluate(self, step: int) -> tuple[dict[str, float], int, BoxCounts | None]:
         computed = evaluators.build(self._config.eval_config, list(self._categories.values()))
         losses: list[dict[str, float]] = []
+        tally: Tally | None = self._tally()
         for number, (record, (features, labels)) in enumerate(self._dataset):
             image_losses, results, detected_masks = self._detect(features, labels)
             # Convert to numbers: tensors would hold device memory until the last image.
@@ -93,9 +98,15 @@ class Evaluation:
             for name, evaluator in list(computed.items()):
                 if not self._tried(f"{name} cannot be computed", partial(image.add_to, evaluator)):
                     del computed[name]
+            if tally and not self._tried("boxes cannot be counted", partial(tally.add, image)):
+                tally = None
             if number < self._samples:
                 self._tried(f"sample {number} cannot be drawn", partial(self._draw_sample, image, step))
-        return self._metrics(computed, losses), len(losses)
+        return self._metrics(computed, losses), len(losses), tally.counts() if tally else None
+
+    def _tally(self) -> Tally:
+        names = {number: str(category["name"]) for number, category in self._categories.items()}
+        return Tally(names, pipeline_config.anchor_sizes(self._config))
 
     def _tried(self, problem: str, work: Callable[[], None]) -> bool:
         """Run an optional part of the evaluation; returns whether it worked. Running out of memory or disk raises."""

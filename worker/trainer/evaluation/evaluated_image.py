@@ -91,6 +91,16 @@ class EvaluatedImage:
             DETECTION.detection_masks: np.stack(found)[None] if found else none[None],
         }
 
+    def crowds(self) -> Any:
+        """For each true box, whether it stands for a crowd."""
+        boxes = self._results[FIELDS.groundtruth_boxes]
+        return np.asarray(self._results.get(FIELDS.groundtruth_is_crowd, np.zeros(boxes.shape[:2])))[0].astype(bool)
+
+    def network_scale(self) -> tuple[float, float]:
+        """Pixels of the network's image for one of the original, down and across. Padding does not count."""
+        height, width = self._results[FIELDS.true_image_shape][0][:2]
+        return float(height) / self.size[0], float(width) / self.size[1]
+
     def truth(self) -> Objects:
         boxes = self._results[FIELDS.groundtruth_boxes][0]
         encoded = [*self._features["image/object/mask"].bytes_list.value]

@@ -5,7 +5,7 @@ import { MB, figure } from "./format.js";
 
 /** In display order. A metric belongs to the first group whose `has` accepts it. `zero`: the axis starts at zero. */
 export const GROUPS = [
-  { title: "Total loss", has: (name) => name === "Loss/total_loss" },
+  { title: "Total loss", has: (name) => ["Loss/total_loss", "validation_loss"].includes(name) },
   { title: "Losses", has: (name) => name.startsWith("Loss/") },
   { title: "mAP", has: (name) => /^Detection(Boxes|Masks)_Precision\/mAP(@\.50IOU|@\.75IOU)?$/.test(name), zero: true },
   { title: "Learning rate", has: (name) => name === "learning_rate", zero: true },
@@ -16,7 +16,13 @@ export const GROUPS = [
   { title: "Device memory", unit: "MB", has: (name) => /^device_memory(_peak)?$/.test(name), scale: MB, zero: true },
   { title: "Host memory", unit: "MB", has: (name) => name === "host_memory", scale: MB, zero: true },
 ];
-const WORDS = { device_memory: "in use", device_memory_peak: "peak", host_memory: "in use", input_wait: "waiting" };
+const WORDS = {
+  device_memory: "in use",
+  device_memory_peak: "peak",
+  host_memory: "in use",
+  input_wait: "waiting",
+  validation_loss: "validation",
+};
 // The stages of a two-stage model have losses of the same name.
 const STAGES = { RPNLoss: "RPN ", BoxClassifierLoss: "box " };
 export const metricWords = (name) =>
