@@ -62,7 +62,7 @@ _EFFICIENTDET_SIZES = SizeLaw(minimum=256, maximum=2048, step=128, rung=128)
 # Two-stage models take any size; rungs of 64 keep the ladder short and the feature maps whole.
 _TWO_STAGE_SIZES = SizeLaw(minimum=256, maximum=2048, step=1, rung=64)
 _EPOCHS = 100  # with more, a detector overfits a small dataset
-_FEWEST_SEEN = 8_000  # images; with fewer, a detector does not learn even a few classes
+FEWEST_SEEN = 8_000  # images; with fewer, a detector does not learn even a few classes
 _SHAPE_TOLERANCE = 0.15  # of the aspect ratio; EfficientDet's rungs of 128 leave few sizes for oblong images
 
 
@@ -135,7 +135,7 @@ class Model:
 
     def steps_for(self, batch_size: int, images: int | None = None) -> int:
         """The default number of steps: `images_seen`, or `_EPOCHS` of a dataset of `images` where that is less."""
-        seen = self.images_seen if images is None else min(self.images_seen, max(_EPOCHS * images, _FEWEST_SEEN))
+        seen = self.images_seen if images is None else min(self.images_seen, max(_EPOCHS * images, FEWEST_SEEN))
         return max(1, round(seen / batch_size))
 
     def warmup_steps_for(self, steps: int) -> int:

@@ -447,9 +447,8 @@ def test_the_box_counts_of_an_evaluation_are_kept_within_bounds(desk: Desk, runn
         "names": {str(number): "n" * 1000 for number in range(1000)},
     }
     events.write("eval", step=1, metrics={"Loss/total_loss": 0.75}, boxes=good)
-    for number, wrong in enumerate(
-        ({"truths": -1}, {"truths": 1e300}, {"confusions": [[1, 2]]}, {"best_score": None}), 2
-    ):
+    faults: list[dict[str, Any]] = [{"truths": -1}, {"truths": 1e300}, {"confusions": [[1, 2]]}, {"best_score": "?"}]
+    for number, wrong in enumerate(faults, 2):
         events.write("eval", step=number, metrics={}, boxes={**good, **wrong})
     events.write("eval", step=9, metrics={}, boxes="many")
     events.write("eval", step=10, metrics={})  # of an earlier version
