@@ -9,6 +9,7 @@ from api.schemas import patterns
 from api.schemas.base import LARGEST_COUNT, Body, Line, Name, without_default
 from api.schemas.plans import Change, Plan, Prediction
 from api.schemas.waiting import WaitingFor
+from services.domain.doctor.advice import Code, Severity
 from services.domain.jobs.states import State
 from services.domain.plan.policy import MAX_ATTEMPTS
 
@@ -200,6 +201,16 @@ class Setback(BaseModel):
     followed_by: str | None = Field(description="What was done about the failure; null: nothing.")
 
 
+class Advice(BaseModel):
+    """A mistake that the results of the training show (docs/doctor.md)."""
+
+    code: Code
+    severity: Severity = Field(description="error: the result is of no use. warning: it could be better.")
+    seen: str = Field(description="What shows it, with the figures.")
+    remedy: str = Field(description="What to do.")
+    evidence: dict[str, float] = Field(description="The figures of `seen`.")
+
+
 class AttemptDevice(BaseModel):
     id: str
     name: str
@@ -240,6 +251,11 @@ class Job(BaseModel):
     plan: Plan = Field(description="The plan of the running attempt, or of the next one.")
     predicted: Prediction | None
     summary: str | None = Field(description="Why `plan` was chosen.")
+    advice: list[Advice] | None = Field(
+        default=None,
+        description="Mistakes that the results so far show, the one that explains most first; empty if none is sure. "
+        "Null in lists, and in the answer to POST /v1/jobs.",
+    )
     version: int = Field(description="The number in the ETag.")
     links: dict[str, str]
 

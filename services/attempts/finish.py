@@ -27,6 +27,7 @@ from services.domain.diagnosis import remedies
 from services.domain.diagnosis.case import Case
 from services.domain.diagnosis.ending import Diagnosis, Ending, read_ending
 from services.domain.jobs.states import FINAL, State
+from services.jobs import advice
 from services.planning import past_attempts
 from services.planning.measurements import measurement_of_attempt
 from services.safe_files import CHUNK, open_regular
@@ -90,6 +91,7 @@ def finish_attempt(store: Store, held: HeldAttempt, end: TrainerEnd) -> Finished
         while ingest.ingest(store, held.job_id, held.number, held.token, held.folder):
             pass
         results = read_results(held.folder, end, known_case(store, held.job_id, held.number, end.host))
+        results = _with_advice(store, held, results)
         return record_end(store, held.job_id, held.number, held.token, results)
     except StoreUnavailable:
         raise
@@ -114,6 +116,24 @@ def read_results(attempt_dir: Path, end: TrainerEnd, case: Case | None = None) -
         ending = replace(ending, message=f"{ending.message}; its outcome says completed, but {missing}")
     killed = end.killed_because is not None
     return AttemptResults(end.exit_status, outcome, ending, killed=killed, others=end.host.others)
+
+
+def _with_advice(store: Store, held: HeldAttempt, results: AttemptResults) -> AttemptResults:
+    """Add to the message what the doctor sees in a training whose loss is no number. It is not worth failing for."""
+    if results.ending.reason is not Reason.NAN_LOSS:
+        return results
+    try:
+        with store.reading() as session:
+            said = advice.of_lost_numbers(session, held.job_id, held.number)
+    except StoreUnavailable:
+        raise
+    except Exception:
+        _log.exception("job %s, attempt %s: no advice", held.job_id, held.number)
+        return results
+    if said:
+        message = f"{results.ending.message.rstrip('.')}. {said}"
+        results = replace(results, ending=replace(results.ending, message=message))
+    return results
 
 
 def _unreadable_results(exit_status: int | None, error: Exception) -> AttemptResults:

@@ -12,7 +12,7 @@ from services.clock import utc_now
 from services.domain.jobs.states import FINAL, State
 from services.domain.jobs.waiting import Waiting, WaitKind
 from services.errors import NotFound
-from services.jobs import expected_start, views
+from services.jobs import advice, expected_start, views
 from services.jobs.views import QueuePlace
 from services.page import Page
 from services.settings import Settings
@@ -145,8 +145,11 @@ def list_jobs(
 
 
 def show_job(store: Store, settings: Settings, principal: Principal, job_id: int) -> dict[str, Any]:
+    """With the doctor's advice, which lists of jobs do not have."""
     with store.reading() as session:
-        return job_view(session, settings, visible_job(session, principal, job_id))
+        job = visible_job(session, principal, job_id)
+        found = advice.of_job(session, settings, job)
+        return {**job_view(session, settings, job), "advice": [one.to_values() for one in found]}
 
 
 def show_request(store: Store, principal: Principal, job_id: int) -> dict[str, Any]:

@@ -65,6 +65,7 @@ def job_view(job: Job, owner: str, tries: Tries | None, place: QueuePlace | None
         "plan": job.plan,
         "predicted": (job.planned or {}).get("prediction"),
         "summary": (job.planned or {}).get("summary"),
+        "advice": None,  # of single jobs only: `queries.show_job`
         "version": job.version,
         "links": {
             "self": here,

@@ -20,6 +20,7 @@ __all__ = [
     "after",
     "have_ended_before",
     "newest",
+    "newest_of_kind",
     "numbers_can_come_late",
     "of_job_after",
     "transaction_id",
@@ -41,6 +42,11 @@ def add_many(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 def newest(session: Session, count: int = 1) -> list[int]:
     """The highest numbers, highest first."""
     return list(session.scalars(select(Event.id).order_by(Event.id.desc()).limit(count)))
+
+
+def newest_of_kind(session: Session, job_id: int, kind: str) -> Event | None:
+    mine = (Event.job_id == job_id, Event.kind == kind)
+    return session.scalar(select(Event).where(*mine).order_by(Event.id.desc()).limit(1))
 
 
 def after(session: Session, number: int, limit: int, until: int | None = None) -> list[tuple[Event, int]]:

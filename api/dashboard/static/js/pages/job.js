@@ -10,6 +10,7 @@ import { tabs } from "../shared/tabs.js";
 import { pill } from "../shared/badges.js";
 import { labelOf } from "../shared/device.js";
 import { diagnosisWords, queueChange, queuePlace } from "../shared/job_status.js";
+import { showAdvice } from "../job/advice.js";
 import { edit, editButton, showFacts, showProgress } from "../job/summary.js";
 import { showTimeline } from "../job/timeline.js";
 
@@ -60,6 +61,7 @@ function show() {
   $("#now").dataset.state = job.state;
   showProgress($("#progress"), job);
   showFacts($("#facts"), state, may(), load);
+  showAdvice($("#advice"), job.advice);
   showActions(job);
   showTimeline($("#timeline"), job, attempts);
   setText($("#attempt-count"), attempts.length > 1 ? String(attempts.length) : "");
