@@ -58,6 +58,26 @@ def test_an_attempt_shows_its_memory_and_the_log_line_of_its_failure(
     expect(page).to_have_url(re.compile("#log:1:2$"))
 
 
+def test_a_mistake_in_the_training_is_said_with_what_to_do(service: Service, open_tab: Tab) -> None:
+    job = service.make_job(attempts=1)
+    page = open_tab(service, f"/jobs/{job}", viewport={"width": 375, "height": 800})
+    expect(page.locator("#facts")).to_contain_text("shapes")
+    expect(page.get_by_role("region", name="Advice")).to_have_count(0)
+    with service.store() as store, store.transaction() as session:
+        rows = [(true, true + 1, 30) for true in (1, 2)]
+        boxes = {"truths": 90, "classes": 3, "predictions": 80, "overlapped": 60, "next_class": 60, "confusions": rows}
+        names = {"1": "<b>cone</b>" * 5, "2": "square"}
+        metrics = {"DetectionBoxes_Precision/mAP": 0.0}
+        data = {"step": 40, "metrics": metrics, "boxes": boxes | {"names": names}}
+        events.add(session, job, "eval", utc_now(), 1, **data)
+    page.reload()
+    advice = page.get_by_role("region", name="Advice")
+    expect(advice).to_contain_text("60 of 60 true boxes that were found are called one class higher")
+    expect(advice).to_contain_text("<b>cone</b>")
+    expect(advice).to_contain_text("number the classes from 1 in both")
+    assert sideways(page) <= 0
+
+
 def test_name_notes_and_priority_are_edited_in_place_without_overwriting_other_edits(
     service: Service, open_tab: Tab, guard: Guard
 ) -> None:

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from services.clock import utc_now
 from services.domain.jobs.states import State
 from services.jobs import queries
+from services.store import events
 from tests.support.api_service import Service
 from tests.support.counting import counted
 from tests.support.training.records import DEVICE
@@ -35,6 +37,20 @@ def test_a_job_shows_its_last_setback_and_what_was_done_about_it(service: Servic
     assert listed[fresh] is None
     assert (listed[shrunk]["attempt"], listed[shrunk]["diagnosis"]) == (2, "too_large")  # the third attempt runs
     assert service.get(f"/v1/jobs/{shrunk}").json()["setback"] == listed[shrunk]
+
+
+def test_a_job_has_advice_and_a_list_of_jobs_has_none(service: Service) -> None:
+    ended = service.job(state=State.FAILED, attempts=1)
+    shown = service.get(f"/v1/jobs/{ended}").json()
+    assert shown["advice"] == []
+    with service.store.transaction() as session:
+        boxes = {"truths": 0, "classes": 0, "predictions": 3}
+        events.add(session, ended, "eval", utc_now(), 1, step=40, metrics={}, images=7, boxes=boxes)
+    [advice] = service.get(f"/v1/jobs/{ended}").json()["advice"]
+    assert (advice["code"], advice["severity"]) == ("validation_without_objects", "error")
+    assert advice["evidence"] == {"images": 7, "truths": 0}
+    [listed] = service.get("/v1/jobs").json()["items"]
+    assert listed["advice"] is None
 
 
 def test_a_job_shows_its_current_or_last_device(service: Service) -> None:
