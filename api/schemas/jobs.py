@@ -254,7 +254,7 @@ class Job(BaseModel):
     advice: list[Advice] | None = Field(
         default=None,
         description="Mistakes that the results so far show, the one that explains most first; empty if none is sure. "
-        "Null in lists, and in the answer to POST /v1/jobs.",
+        "Null before the first attempt, and in lists.",
     )
     version: int = Field(description="The number in the ETag.")
     links: dict[str, str]

@@ -39,11 +39,10 @@ _SAME = ("model", "batch_size", "learning_rate", "image_size")  # of the plan: o
 
 def of_job(session: Session, settings: Settings, job: Job) -> tuple[Advice, ...]:
     """The mistakes that the job's training shows so far."""
-    tried = attempts.of_job(session, job.id) if job.attempts else ()
+    tried = attempts.of_job(session, job.id)
     if not tried:
         return ()
-    newest = tried[-1]
-    lost = newest.reason == Reason.NAN_LOSS
+    lost = tried[-1].reason == Reason.NAN_LOSS
     return examine(_training(session, job, tried, lost_numbers=lost, images=_images(settings, job.dataset)))
 
 

@@ -148,8 +148,8 @@ def show_job(store: Store, settings: Settings, principal: Principal, job_id: int
     """With the doctor's advice, which lists of jobs do not have."""
     with store.reading() as session:
         job = visible_job(session, principal, job_id)
-        found = advice.of_job(session, settings, job)
-        return {**job_view(session, settings, job), "advice": [one.to_values() for one in found]}
+        found = [one.to_values() for one in advice.of_job(session, settings, job)] if job.attempts else None
+        return {**job_view(session, settings, job), "advice": found}
 
 
 def show_request(store: Store, principal: Principal, job_id: int) -> dict[str, Any]:

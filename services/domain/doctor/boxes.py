@@ -26,6 +26,7 @@ _OF_EACH_CLASS = 5  # boxes of at least two classes
 _MAPPED = 0.8  # of a class: all of it is called something else, not some of it
 
 _FOUND_ELSEWHERE = 0.02
+_CERTAIN = 5  # predictions for one true box, at most: with more, the model does not know where objects are
 _USELESS = 0.005  # mAP
 
 # Half of COCO's small objects are out of reach of EfficientDet-D0 at 512 pixels, which is a fifth of all.
@@ -40,7 +41,8 @@ def check(training: Training) -> Iterator[Advice]:
     labels = _shifted(boxes) or _mixed_up(boxes)
     if labels:
         yield labels
-    if training.is_half_way:
+    # Nearly random weights of a two-stage model give hundreds of predictions an image a score above LEAST_SCORE.
+    if training.is_half_way and training.images_seen >= training.fewest_images:
         yield from _elsewhere(training, boxes)
         yield from _one_class(boxes)
     yield from _anchors(training, boxes)
@@ -101,7 +103,11 @@ def _elsewhere(training: Training, boxes: BoxCounts) -> Iterator[Advice]:
     if training.newest_map is None or training.newest_map >= _USELESS:
         return
     is_enough = boxes.predictions >= _MANY_BOXES and boxes.truths >= _FEW_BOXES
-    if is_enough and boxes.overlapped <= _FOUND_ELSEWHERE * boxes.truths:
+    if (
+        is_enough
+        and boxes.predictions <= _CERTAIN * boxes.truths
+        and boxes.overlapped <= _FOUND_ELSEWHERE * boxes.truths
+    ):
         yield Advice(
             Code.BOXES_ELSEWHERE,
             Severity.ERROR,

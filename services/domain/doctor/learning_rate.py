@@ -5,6 +5,7 @@ well with much smaller ones, and small batches bear larger ones. So it is said o
 where the training shows that it does not work.
 """
 
+import math
 from collections.abc import Iterator
 
 from services.domain.doctor import losses
@@ -20,7 +21,7 @@ _POOR = 0.05  # mAP
 
 def check(training: Training) -> Iterator[Advice]:
     usual, rate = training.usual_learning_rate, training.learning_rate
-    if not usual or usual <= 0 or not rate > 0:
+    if not usual or usual <= 0 or not 0 < rate < math.inf:
         return
     if is_high(training) and (training.lost_numbers or losses.has_exploded(training) or _is_poor(training)):
         yield _advice(training, usual, Code.LEARNING_RATE_HIGH, rate / usual, "times")

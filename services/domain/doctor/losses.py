@@ -5,7 +5,6 @@ import statistics
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from services.domain import catalogue
 from services.domain.doctor.advice import Advice, Code, Severity, figure
 from services.domain.doctor.training import Point, Training, median
 from services.domain.sizes import counted
@@ -54,7 +53,7 @@ def has_exploded(training: Training) -> bool:
 def is_flat(training: Training) -> bool:
     loss = training.loss
     judged = [point for point in loss if point.step >= training.warmed_up_at]
-    if len(judged) < _FEWEST_POINTS or training.images_seen < catalogue.FEWEST_SEEN:
+    if len(judged) < _FEWEST_POINTS or training.images_seen < training.fewest_images:
         return False
     if not training.is_half_way and training.step < _VERY_MANY_STEPS:
         return False

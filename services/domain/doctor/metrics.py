@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from services.domain import catalogue
 from services.domain.doctor.advice import Advice, Code, Severity, figure
 from services.domain.doctor.training import Point, Training, median
 from services.domain.sizes import counted
@@ -11,7 +10,6 @@ __all__ = ["check"]
 
 # COCO's mAP of a trained model is above 0.01 even for hard sets; one that has learned nothing has 0 to 0.003.
 _USELESS = 0.005
-_FEWEST_SEEN_WARM = 2_000  # images; trained weights need fewer (from random weights: catalogue.FEWEST_SEEN)
 
 _BOXES_WORK, _MASKS_DO_NOT = 0.3, 0.02  # mAP; masks are learned a little after boxes, and are never so far behind
 
@@ -62,8 +60,7 @@ def _zero(training: Training) -> Iterator[Advice]:
     newest = training.newest_map
     if newest is None or newest >= _USELESS or not training.is_over:
         return
-    seen = training.images_seen
-    fewest = _FEWEST_SEEN_WARM if training.is_warm else catalogue.FEWEST_SEEN
+    seen, fewest = training.images_seen, training.fewest_images
     evidence: dict[str, float] = {"mAP": newest, "images_seen": seen}
     if seen < fewest:
         yield Advice(

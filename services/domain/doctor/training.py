@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from services.domain import catalogue
 from services.domain.box_counts import BoxCounts
 
 __all__ = ["Evaluation", "Point", "Training", "median"]
 
 _HALF = 0.5
+_LARGEST = 1e100
+_FEWEST_SEEN_WARM = 2_000  # images; trained weights need fewer
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class Training:
         return self.step * self.batch_size
 
     @cached_property
+    def fewest_images(self) -> int:
+        """To be seen before the weights can be expected to have learned anything."""
+        return _FEWEST_SEEN_WARM if self.is_warm else catalogue.FEWEST_SEEN
+
+    @cached_property
     def is_half_way(self) -> bool:
         return self.is_over or self.step >= _HALF * self.steps
 
@@ -86,7 +94,9 @@ class Training:
 
 
 def _finite(points: Iterable[Point]) -> tuple[Point, ...]:
-    return tuple(sorted((one for one in points if math.isfinite(one.value)), key=lambda one: one.step))
+    """Sorted by step, and so small that squares do not overflow."""
+    kept = (replace(one, value=max(-_LARGEST, min(_LARGEST, one.value))) for one in points if math.isfinite(one.value))
+    return tuple(sorted(kept, key=lambda one: one.step))
 
 
 def median(points: Sequence[Point]) -> float:

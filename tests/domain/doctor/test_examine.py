@@ -1,5 +1,6 @@
 """The doctor names seeded mistakes of the three families, and says nothing of healthy trainings."""
 
+import json
 import math
 import random
 from dataclasses import replace
@@ -14,7 +15,7 @@ from services.domain.catalogue import Family
 from services.domain.doctor.advice import Code, Severity
 from services.domain.doctor.examine import examine
 from services.domain.doctor.training import Evaluation, Point, Training
-from tests.support.doctor_cases import FAMILIES, boxes, curve, healthy, line, until
+from tests.support.doctor_cases import FAMILIES, boxes, curve, healthy, line, recorded, until
 
 EFFICIENTDET, FASTER, MASK = Family.EFFICIENTDET, Family.FASTER_RCNN, Family.MASK_RCNN
 STEPS = 4000
@@ -249,6 +250,26 @@ def test_a_healthy_training_has_no_advice_at_any_time(name: str) -> None:
         assert examine(until(training, step)) == (), step
 
 
+RECORDED = recorded()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_real_training_has_no_advice_at_any_time_but_that_it_was_brief(name: str) -> None:
+    states = RECORDED[name]
+    end = states[-1]
+    for step in range(end.step):
+        assert examine(until(end, step)) == (), step
+    for state in states[:-1]:
+        assert examine(state) == (), state.step
+    is_brief = end.is_over and end.images_seen < 2000
+    assert [one.code for one in examine(end)] == ([Code.TRAINED_TOO_BRIEFLY] if is_brief else [])
+
+
+def test_the_recorded_trainings_include_one_that_learned() -> None:
+    assert {name.split(" from ")[0] for name in RECORDED} >= {"EfficientDet-D0", "Mask R-CNN"}
+    assert max(states[-1].box_map[-1].value for states in RECORDED.values()) > 0.6
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_noise_alone_is_no_mistake(family: Family, seed: int) -> None:
@@ -260,6 +281,18 @@ def test_noise_alone_is_no_mistake(family: Family, seed: int) -> None:
     training = healthy(family, loss=noisy, box_map=line(STEPS, maps))
     for step in range(200, STEPS + 1, 200):
         assert examine(until(training, step)) == (), step
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e-320, 0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("map_value", [0.0, 0.2, 1e308])
+def test_no_value_is_too_large_or_too_small(value: float, map_value: float) -> None:
+    same = [Point(step, value) for step in range(1, STEPS, 20)]
+    mixed = [Point(point.step, -point.value if point.step % 3 else point.value) for point in same]
+    for loss in (same, mixed):
+        maps = line(STEPS, [map_value] * 10)
+        training = healthy(FASTER, loss=loss, rates=same, validation_loss=same, box_map=maps, learning_rate=value)
+        for one in examine(training):
+            json.dumps(one.to_values(), allow_nan=False)
 
 
 @given(
