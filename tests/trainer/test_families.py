@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from services.datasets.dataset import Dataset
+from services.datasets.dataset import Dataset, read_manifest
 from services.datasets.scenes import CLASSES, draw_scene
 from services.domain import catalogue, pipeline_config
+from services.domain.box_counts import BoxCounts
 from services.domain.checkpoints import fit, index
 from services.domain.contract import CHECKPOINTS_DIR, CONFIG_FILE, EXIT_CODES, EXPORT_DIR, SUMMARIES_DIR, Device, Reason
 from tests.support.training.trainings import Ended, finish, plain_python, prepare, start, train, wait_for_step
@@ -244,6 +245,17 @@ def test_evaluation_does_not_hold_the_training_steps_memory(story: Story) -> Non
     assert evaluation["images"] == 6
     assert evaluation["device_held"] - between_steps < 0.1 * activations
     assert evaluation["device_peak"] > evaluation["device_held"]
+
+
+def test_an_evaluation_counts_the_boxes_of_the_dataset(story: Story, dataset: Dataset) -> None:
+    boxes = BoxCounts.from_values(story.completed.of_kind("eval")[-1]["boxes"])
+    assert boxes is not None
+    validation = read_manifest(dataset.folder)["validation"]
+    assert boxes.truths == boxes.anchored == validation["objects"]
+    counts = {boxes.names[number]: count for number, count in boxes.true_classes}
+    assert counts == {name: count for name, count in validation["objects_per_class"].items() if count}
+    assert boxes.smallest_anchor == (32.0 if story.model.startswith("efficientdet") else 16.0)
+    assert 0 < boxes.median_side < 256
 
 
 def test_samples_show_truth_beside_prediction(story: Story) -> None:

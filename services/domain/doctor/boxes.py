@@ -6,7 +6,7 @@ All of them need so many boxes that chance does not look like a mistake.
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from services.domain.box_counts import LEAST_SCORE, OUT_OF_REACH, BoxCounts
+from services.domain.box_counts import LEAST_SCORE, MOST_CONFUSIONS, OUT_OF_REACH, BoxCounts
 from services.domain.doctor.advice import Advice, Code, Severity, figure
 from services.domain.doctor.training import Training
 
@@ -51,17 +51,17 @@ def check(training: Training) -> Iterator[Advice]:
 def _shifted(boxes: BoxCounts) -> Advice | None:
     offset = 1 if boxes.next_class >= boxes.previous_class else -1
     beside = boxes.next_class if offset == 1 else boxes.previous_class
-    pairs = [row for row in boxes.confusions if row[1] - row[0] == offset and row[2] >= _OF_EACH_CLASS]
-    if boxes.overlapped < _FEW_BOXES or len(pairs) < 2 or boxes.right_class > _RIGHT * boxes.overlapped:
+    shifted = [true for true, (name, _) in _names_used(boxes).items() if name - true == offset]
+    if boxes.overlapped < _FEW_BOXES or len(shifted) < 2 or boxes.right_class > _RIGHT * boxes.overlapped:
         return None
     if beside < _BESIDE * boxes.overlapped:
         return None
-    true, predicted, _ = pairs[0]
+    true = shifted[0]
     return Advice(
         Code.LABELS_SHIFTED,
         Severity.ERROR,
         f"{beside:,} of {boxes.overlapped:,} true boxes that were found are called one class "
-        f"{'higher' if offset == 1 else 'lower'} ({_name(boxes, true)} is called {_name(boxes, predicted)}), "
+        f"{'higher' if offset == 1 else 'lower'} ({_name(boxes, true)} is called {_name(boxes, true + offset)}), "
         f"{boxes.right_class:,} by their own.",
         "The class ids of training and validation are shifted by one: number the classes from 1 in both, 0 is the "
         "background, and add the dataset again.",
@@ -69,22 +69,34 @@ def _shifted(boxes: BoxCounts) -> Advice | None:
     )
 
 
-def _mixed_up(boxes: BoxCounts) -> Advice | None:
-    """Classes that are called by each other's names: each by one other, and all of these names belong to them."""
+def _names_used(boxes: BoxCounts, missing: int = 0) -> dict[int, tuple[int, int]]:
+    """For each class that is nearly always called the same: by which class, and how often.
+
+    `missing`: the boxes of a class that may be in no listed pair.
+    """
     called: dict[int, Counter[int]] = defaultdict(Counter)
     for true, predicted, count in boxes.confusions:
         called[true][predicted] += count
-    names: dict[int, int] = {}
-    for true, found in called.items():
-        predicted, count = found.most_common(1)[0]
-        if predicted != true and count >= _OF_EACH_CLASS and count >= _MAPPED * found.total():
-            names[true] = predicted
+    found = {true: (*names.most_common(1)[0], names.total() + missing) for true, names in called.items()}
+    return {
+        true: (name, count)
+        for true, (name, count, total) in found.items()
+        if count >= _OF_EACH_CLASS and count >= _MAPPED * total
+    }
+
+
+def _mixed_up(boxes: BoxCounts) -> Advice | None:
+    """Classes that are called by each other's names: each by one other, and all of these names belong to them."""
+    # A full list is not all: pairs that are missing may be as frequent as its last one.
+    missing = min(row[2] for row in boxes.confusions) if len(boxes.confusions) >= MOST_CONFUSIONS else 0
+    used = _names_used(boxes, missing)
+    names = {true: name for true, (name, _) in used.items() if name != true}
     while set(names) != set(names.values()):  # keep those that are exchanged among themselves
         kept = {true: name for true, name in names.items() if name in names and true in names.values()}
         if kept == names:
             return None  # two classes have the same name: that is a confusion
         names = kept
-    wrong = sum(called[true][name] for true, name in names.items())
+    wrong = sum(used[true][1] for true in names)
     if not names or wrong < _FEW_BOXES:
         return None
     true, predicted = min(names.items())

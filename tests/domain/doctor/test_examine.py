@@ -68,6 +68,20 @@ def falling_map(best: float, last: float) -> tuple[Point, ...]:
 MISTAKES = {
     "labels of the validation set one too high": (at(FASTER, shifted(1), box_map=NO_MAP), Code.LABELS_SHIFTED),
     "labels of the validation set one too low": (at(EFFICIENTDET, shifted(-1), box_map=NO_MAP), Code.LABELS_SHIFTED),
+    "labels of 1,000 classes, of which 20 pairs are listed": (
+        at(
+            EFFICIENTDET,
+            boxes(
+                classes=1000,
+                overlapped=2000,
+                right_class=30,
+                next_class=1900,
+                previous_class=0,
+                confusions=tuple((number, number + 1, 6) for number in range(100, 120)),
+            ),
+        ),
+        Code.LABELS_SHIFTED,
+    ),
     "two classes exchanged": (at(MASK, SWAPPED, box_map=line(STEPS, [0.02, 0.1, 0.13])), Code.LABELS_MIXED_UP),
     "a validation set without objects": (
         at(EFFICIENTDET, BoxCounts(truths=0, classes=0, predictions=3), box_map=(), has_metrics=False),
@@ -236,6 +250,30 @@ HEALTHY = {
     "small boxes that are found": at(EFFICIENTDET, TINY_BOXES),
     "no evaluation": healthy(FASTER, box_map=(), validation_loss=(), evaluation=None),
     "an optimizer that is not compared": healthy(EFFICIENTDET, learning_rate=1e-5, usual_learning_rate=None),
+    "a weak model of classes of which one is frequent": at(
+        # What is predicted does not depend on what is there: most is called class 2, some class 3.
+        FASTER,
+        boxes(
+            truths=3000,
+            predictions=2040,
+            overlapped=2000,
+            right_class=170,
+            next_class=1620,
+            previous_class=10,
+            true_classes=((1, 2700), (2, 270), (3, 30)),
+            predicted_classes=((2, 1850), (3, 190)),
+            confusions=((1, 2, 1600), (1, 3, 180), (2, 2, 160), (2, 3, 20), (3, 2, 18), (3, 3, 2)),
+        ),
+    ),
+    "a thousand classes, of which a few pairs are listed": at(
+        FASTER,
+        boxes(
+            classes=1000,
+            overlapped=2000,
+            right_class=900,
+            confusions=tuple((number, number ^ 1, 6) for number in range(2, 22)),
+        ),
+    ),
     "confusable classes": at(
         FASTER,
         boxes(right_class=120, confusions=((1, 1, 50), (1, 2, 22), (2, 2, 40), (2, 1, 24), (3, 3, 30), (3, 2, 26))),
