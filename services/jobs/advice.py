@@ -28,7 +28,7 @@ from services.store.training_series import Bucket
 
 __all__ = ["of_job", "of_lost_numbers"]
 
-_POINTS = 200
+_POINTS = 100
 _RATE = "learning_rate"
 # A configuration of the owner's may ask for Pascal VOC's metrics. The first of these that there is counts.
 _BOX_MAPS = ("DetectionBoxes_Precision/mAP", "PascalBoxes_Precision/mAP@0.5IOU")
