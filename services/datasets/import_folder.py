@@ -11,23 +11,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.datasets import label_map
+from services.datasets import label_map, record_index
 from services.datasets.convert.shards import Converter, Shard, Written
 from services.datasets.convert.split import held_back
 from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
+from services.datasets.findings import Observation, Severity
 from services.datasets.formats.folder import unique_names
 from services.datasets.formats.picture import Entry, Source
 from services.datasets.formats.recognise import recognise
 from services.datasets.importer import Added, Progress, check_name, move_into_place
 from services.datasets.label_map import LabelMap
-from services.datasets.survey import Survey
+from services.datasets.survey import SPLITS, Survey
 from services.domain.tfrecord import DatasetError
 
 __all__ = ["DEFAULT_SHARE", "Division", "import_folder"]
 
 DEFAULT_SHARE = 0.1
 _GENERATOR = "downshift-import"
-_SPLITS = ("train", "validation")
+_Splits = Mapping[str, list[tuple[str, Entry]]]  # each picture with its name
 _LEAST_SHARDS = {"train": 4, "validation": 2}  # parallel readers need more than one file
 _SHARD_BYTES = 128 * 2**20
 _MOST_SHARDS = 1000
@@ -72,23 +73,26 @@ def import_folder(
         building.mkdir(mode=0o755)
         with Converter(folder, source, processes) as converter:
             labels = _classes(folder, source, entries, converter)
-            shards = [shard for split in _SPLITS for shard in _shards(building, folder, split, splits[split])]
+            shards = [shard for split in SPLITS for shard in _shards(building, folder, split, splits[split])]
             survey = Survey(labels)
+            for code, remark in remarks:
+                survey.findings.add(Observation(code, Severity.WARNING, remark))
             written = list(_written(converter, shards, labels, survey, progress))
         survey.raise_problems()
         _describe(building, source, labels, survey, shards, written, division)
         move_into_place(building, root / name)
-    return Added(Dataset.load(root / name), 0, [*remarks, *survey.warnings()])
+    return Added(Dataset.load(root / name), 0, survey.warnings())
 
 
-def _divided(entries: Sequence[Entry], division: Division) -> tuple[list[str], Mapping[str, list[tuple[str, Entry]]]]:
-    """The pictures of each split, with their names; and remarks on pictures that are left out."""
-    splits: dict[str, list[Entry]] = {split: [] for split in (*_SPLITS, "test")}
+def _divided(entries: Sequence[Entry], division: Division) -> tuple[list[tuple[str, str]], _Splits]:
+    """The pictures of each split, with their names; and remarks, with codes, on pictures that are left out."""
+    splits: dict[str, list[Entry]] = {split: [] for split in (*SPLITS, "test")}
     for entry in entries:
         splits[entry.split or "train"].append(entry)
     remarks = []
     if splits["test"]:
-        remarks.append(f"test: {len(splits['test'])} pictures were left out; training does not use them")
+        remark = f"test: {len(splits['test'])} pictures were left out; training does not use them"
+        remarks.append(("test_left_out", remark))
     if not splits["train"]:
         raise DatasetError("dataset_refused", "train: the folder has no training pictures")
     if not splits["validation"]:
@@ -99,10 +103,11 @@ def _divided(entries: Sequence[Entry], division: Division) -> tuple[list[str], M
             raise DatasetError("dataset_refused", "group: all pictures are in one group, which cannot be divided")
         splits["validation"] = [entry for entry in splits["train"] if entry.picture in names]
         splits["train"] = [entry for entry in splits["train"] if entry.picture not in names]
-        remarks.append(f"validation: the folder has none; {len(names)} pictures were held back (seed {division.seed})")
+        remark = f"validation: the folder has none; {len(names)} pictures were held back (seed {division.seed})"
+        remarks.append(("validation_held_back", remark))
     named = {
         split: list(zip(unique_names([entry.picture for entry in splits[split]]), splits[split], strict=True))
-        for split in _SPLITS
+        for split in SPLITS
     }
     return remarks, {split: sorted(pairs, key=lambda pair: pair[0]) for split, pairs in named.items()}
 
@@ -131,8 +136,10 @@ def _written(
     total = sum(len(shard.pictures) for shard in shards)
     tick = (lambda: progress(converter.done, total)) if progress else None
     for shard, written in zip(shards, converter.write(shards, labels.ids, tick), strict=True):
-        for where, found, digest in written.found:
-            survey.count(written.split, where, found, digest)
+        for file, picture, found, digest in written.found:
+            survey.count(written.split, file, picture, found, digest)
+        written.found.clear()
+        survey.statistics[written.split].merge(written.statistics)
         yield shard.file.name, written
         if survey.is_full:
             return
@@ -154,8 +161,9 @@ def _describe(
     for name, file in sorted(files.items()):
         content.update(f"{name} {file.sha256}\n".encode())
     splits = {}
-    for split in _SPLITS:
+    for split in SPLITS:
         names = [shard.file.name for shard in shards if shard.split == split]
+        record_index.write(building, split, [files[name].index for name in names])
         splits[split] = survey.numbers(split) | {"files": names, "bytes": sum(files[name].bytes for name in names)}
     write_manifest(
         building,
@@ -167,4 +175,5 @@ def _describe(
         source=source.format,
         seed=division.seed,
         version=f"sha256:{content.hexdigest()}",
+        **survey.described(),
     )

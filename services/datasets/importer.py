@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from services.datasets import label_map, records
+from services.datasets import label_map, record_index, records
+from services.datasets.annotations import Annotated
 from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
+from services.datasets.findings import Observation, Severity
+from services.datasets.record_index import FileIndex
 from services.datasets.survey import Survey
 from services.domain.tfrecord import DatasetError
 from services.durable_file import sync
@@ -71,6 +74,8 @@ def add(
             files = reader.divide(train, validation_share)
         survey.raise_problems()
         _describe(building, classes, survey, files)
+        for split, names in files.items():
+            record_index.write(building, split, [reader.indexes[name] for name in names])
         move_into_place(building, root / name)
     return Added(Dataset.load(root / name), reader.linked, survey.warnings())
 
@@ -90,6 +95,7 @@ def _describe(building: Path, classes: label_map.LabelMap, survey: Survey, files
         splits=splits,
         num_classes=classes.num_classes,
         has_masks=survey.has_masks,
+        **survey.described(),
     )
 
 
@@ -98,6 +104,7 @@ class _Reader:
 
     def __init__(self, survey: Survey, building: Path, keep: Keep, progress: Progress | None, total: int) -> None:
         self.linked = 0
+        self.indexes: dict[str, FileIndex] = {}  # by the names of the new files
         self._survey = survey
         self._building = building
         self._keep = keep
@@ -111,10 +118,11 @@ class _Reader:
         for source, name in zip(sources, names, strict=True):
             target = self._building / name
             linked = self._keep is not Keep.COPY and self._link(source, target)
+            self.indexes[name] = FileIndex()
             with contextlib.nullcontext() if linked else target.open("xb") as copy:
                 for record in self._records(source):
-                    self._survey.check(split, source, record)
-                    self._write(copy, record)
+                    found = self._survey.check(split, source, record)
+                    self._write(name, copy, record, found)
             if linked and records.identity(source.stat()) != records.identity(target.stat()):
                 raise DatasetError("dataset_corrupt", f"{source}: was replaced while it was read; try again")
             self.linked += linked
@@ -126,6 +134,7 @@ class _Reader:
             "train": [f"train-{number:05d}-of-{len(sources):05d}.tfrecord" for number in range(len(sources))],
             "validation": ["validation-00000-of-00001.tfrecord"],
         }
+        self.indexes = {name: FileIndex() for files in names.values() for name in files}
         count = 0
         with (self._building / names["validation"][0]).open("xb") as held_back:
             for source, name in zip(sources, names["train"], strict=True):
@@ -133,8 +142,11 @@ class _Reader:
                     for record in self._records(source):
                         is_held_back = int((count + 1) * share) > int(count * share)
                         count += 1
-                        self._survey.check("validation" if is_held_back else "train", source, record)
-                        self._write(held_back if is_held_back else rest, record)
+                        found = self._survey.check("validation" if is_held_back else "train", source, record)
+                        if is_held_back:
+                            self._write(names["validation"][0], held_back, record, found)
+                        else:
+                            self._write(name, rest, record, found)
         return names
 
     def _records(self, source: Path) -> Iterator[records.Record]:
@@ -148,10 +160,13 @@ class _Reader:
                 if self._progress:
                     self._progress(self._done, self._total)
         except DatasetError as error:
-            self._survey.problems.append(str(error))
+            self._survey.findings.add(*_damage(source, error))
 
-    def _write(self, copy: BinaryIO | None, record: records.Record) -> None:
-        if copy is not None and not self._survey.problems:  # with problems, the dataset is not added
+    def _write(self, name: str, copy: BinaryIO | None, record: records.Record, found: Annotated) -> None:
+        if self._survey.is_refused:  # with problems, the dataset is not added
+            return
+        self.indexes[name].add(len(record.frame), found)
+        if copy is not None:
             copy.write(record.frame)
 
     def _link(self, source: Path, target: Path) -> bool:
@@ -163,6 +178,14 @@ class _Reader:
                 raise DatasetError("dataset_refused", problem) from None
             return False
         return True
+
+
+def _damage(source: Path, error: DatasetError) -> tuple[Observation, str, str]:
+    """As `Findings.add` takes it. The message begins with the file and the record, where there is one."""
+    place, problem = str(error).removeprefix(f"{source}: "), ""
+    if error.record is not None:
+        place, _, problem = place.partition(": ")
+    return Observation("file_damaged", Severity.ERROR, problem or place), str(source), place if problem else ""
 
 
 def check_name(root: Path, name: str) -> None:

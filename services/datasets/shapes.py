@@ -21,9 +21,12 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from services.datasets import examples
+from services.datasets import examples, record_index
+from services.datasets.annotations import Annotated
 from services.datasets.dataset import LABEL_MAP_FILE, Dataset, read_manifest, write_manifest
+from services.datasets.record_index import FileIndex
 from services.datasets.scenes import CLASSES, Scene, draw_scene
+from services.datasets.statistics import Statistics
 from services.domain import tfrecord
 from services.domain.tfrecord import DatasetError
 
@@ -61,8 +64,9 @@ def generate(
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         building = Path(temporary, "new")
         building.mkdir()
+        statistics = {split: Statistics() for split in _SHARDS}
         splits = {
-            split: _write_split(building, split, count, sizes, seed, progress)
+            split: _write_split(building, split, count, sizes, seed, statistics[split], progress)
             for split, count in (("train", train), ("validation", validation))
         }
         (building / LABEL_MAP_FILE).write_text(_label_map(), encoding="utf-8")
@@ -74,6 +78,8 @@ def generate(
             seed=seed,
             image_size=_described(sizes[0]) if len(sizes) == 1 else [_described(one) for one in sizes],
             has_masks=True,
+            findings=[],
+            statistics={split: found.as_json() for split, found in statistics.items()},
         )
         _move_into_place(building, folder, Path(temporary, "old"))
     return Dataset.load(folder)
@@ -124,12 +130,19 @@ def _move_into_place(building: Path, folder: Path, aside: Path) -> None:
 
 
 def _write_split(
-    folder: Path, split: str, count: int, sizes: list[tuple[int, int]], seed: int, progress: Progress | None
+    folder: Path,
+    split: str,
+    count: int,
+    sizes: list[tuple[int, int]],
+    seed: int,
+    statistics: Statistics,
+    progress: Progress | None,
 ) -> dict[str, Any]:
-    """Write one split's shards, and return its part of the manifest."""
+    """Write one split's shards and its index, and return its part of the manifest."""
     shards = min(count, _SHARDS[split])
     objects: Counter[str] = Counter()
     done = most_objects = 0
+    indexes = [FileIndex() for _ in range(shards)]
 
     def payloads(shard: int) -> Iterator[bytes]:
         nonlocal done, most_objects
@@ -137,13 +150,17 @@ def _write_split(
             scene = draw_scene(np.random.default_rng([seed, _SPLIT_STREAMS[split], index]), *sizes[index % len(sizes)])
             objects.update(item.name for item in scene.objects)
             most_objects = max(most_objects, len(scene.objects))
-            yield _example(scene, f"{split}-{index:06d}")
+            payload = _example(scene, f"{split}-{index:06d}")
+            statistics.add(found := _annotated(scene))
+            indexes[shard].add(tfrecord.framed(len(payload)), found)
+            yield payload
             done += 1
             if progress:
                 progress(split, done, count)
 
     names = [f"{split}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
     written = [tfrecord.write(folder / name, payloads(shard)) for shard, name in enumerate(names)]
+    record_index.write(folder, split, indexes)
     return {
         "images": count,
         "objects": objects.total(),
@@ -152,6 +169,16 @@ def _write_split(
         "files": names,
         "bytes": sum(file.bytes for file in written),
     }
+
+
+def _annotated(scene: Scene) -> Annotated:
+    height, width, _ = scene.image.shape
+    boxes = [
+        (ymin / height, xmin / width, ymax / height, xmax / width)
+        for ymin, xmin, ymax, xmax in (item.box for item in scene.objects)
+    ]
+    classes = [item.label for item in scene.objects]
+    return Annotated(size=(height, width), objects=len(boxes), boxes=boxes, classes=classes)
 
 
 def _example(scene: Scene, source_id: str) -> bytes:

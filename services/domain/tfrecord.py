@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DatasetError", "RecordFile", "masked_crc32c", "read", "scan", "write"]
+__all__ = ["DatasetError", "RecordFile", "framed", "masked_crc32c", "payload_of", "read", "scan", "write"]
 
 _HEADER = struct.Struct("<QI")
 _LENGTH = struct.Struct("<Q")
@@ -92,6 +92,23 @@ def scan(path: Path, *, allow_empty: bool = False) -> RecordFile:
     if not records and not allow_empty:
         raise _error("dataset_empty", path, 0, 0, "the file is empty")
     return RecordFile(records, size)
+
+
+def framed(length: int) -> int:
+    """The bytes that a payload of this length takes in a file."""
+    return length + _OVERHEAD
+
+
+def payload_of(frame: bytes, checksum: Callable[[bytes], int] | None = None) -> bytes | None:
+    """The payload of exactly one whole record with its frame; None if this is none. `checksum`: as of `write`."""
+    checksum = checksum or masked_crc32c
+    if len(frame) < _OVERHEAD:
+        return None
+    length, header_sum = _HEADER.unpack_from(frame)
+    payload = frame[_HEADER.size : -_CRC.size]
+    if length != len(payload) or masked_crc32c(frame[: _LENGTH.size]) != header_sum:
+        return None
+    return payload if checksum(payload) == _CRC.unpack(frame[-_CRC.size :])[0] else None
 
 
 def masked_crc32c(data: bytes) -> int:

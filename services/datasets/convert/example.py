@@ -33,8 +33,12 @@ class Made:
     digest: bytes = b""
 
 
-class _Problem(Exception):
-    """What is wrong with an object or the picture, with field and remedy."""
+class _Problem(ValueError):
+    """What is wrong with an object or the picture, with remedy."""
+
+    def __init__(self, code: str, message: str, *, field: str = "", item: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.field, self.item = code, message, field, item
 
 
 @dataclass(frozen=True)
@@ -53,18 +57,23 @@ def make(path: Path, name: str, annotation: Annotation, ids: Mapping[str, int]) 
     found = Annotated()
     try:
         image = load(path, annotation.size)
-        found.remarks += image.remarks
+        for code, message in image.remarks:
+            found.remark(code, message)
         _check_size(annotation, image)
         drawn = _drawn(annotation, image, ids, found)
-    except (_Problem, ValueError) as problem:
-        where = f"picture {path.name}: " if not isinstance(problem, _Problem) else ""
-        found.problems.append(f"{where}{problem}")
+    except _Problem as problem:
+        found.refuse(problem.code, problem.message, field=problem.field, item=problem.item)
         return Made(b"", found)
+    except ValueError as problem:
+        found.refuse("image_unreadable", str(problem), item=f"picture {path.name}")
+        return Made(b"", found)
+    found.check_size(image.height, image.width)
     found.objects = len(drawn)
+    found.boxes = [_in_parts(item.box, image) for item in drawn]
     found.classes = [ids[item.label] for item in drawn]
     found.has_masks = bool(drawn) and all(item.mask is not None for item in drawn)
     if not found.has_masks and any(item.mask is not None for item in drawn):
-        found.remarks.append(MIXED)
+        found.remark("masks_left_out", MIXED)
     digest = hashlib.sha256(image.encoded).digest()
     return Made(_encoded(image, name, digest, drawn, ids, found.has_masks), found, digest)
 
@@ -73,7 +82,8 @@ def _check_size(annotation: Annotation, image: LoadedImage) -> None:
     if annotation.size not in (None, (image.height, image.width)):
         height, width = annotation.size
         has = f"the picture has {image.width}x{image.height}"
-        raise _Problem(f"size: is {width}x{height} pixels, but {has}; export the annotations of this picture again")
+        problem = f"is {width}x{height} pixels, but {has}; export the annotations of this picture again"
+        raise _Problem("image_size_differs", problem, field="size")
 
 
 def _drawn(annotation: Annotation, image: LoadedImage, ids: Mapping[str, int], found: Annotated) -> list[_Drawn]:
@@ -83,7 +93,8 @@ def _drawn(annotation: Annotation, image: LoadedImage, ids: Mapping[str, int], f
     for item in annotation.objects:
         try:
             if item.label not in ids:
-                raise ValueError(f"name: {item.label[:60]!r} is not one of the classes that the folder lists")
+                problem = f"{item.label[:60]!r} is not one of the classes that the folder lists"
+                raise _Problem("class_unknown", problem, field="name")
             mask, box = None, _scaled(item.box, scale) if item.box else None
             if isinstance(item.outline, Polygons):
                 mask, around = _filled(item.outline, scale, height, width)
@@ -92,13 +103,16 @@ def _drawn(annotation: Annotation, image: LoadedImage, ids: Mapping[str, int], f
                 mask = masks.mask_of(item.outline, height, width)
                 box = box or masks.box_of(mask)
             if box is None:
-                raise ValueError("segmentation: no pixel is in it; draw it again, or remove the object")
+                problem = "no pixel is in it; draw it again, or remove the object"
+                raise _Problem("outline_bad", problem, field="segmentation")
             inside = _inside(box, height, width, found)
+        except _Problem as problem:
+            raise _Problem(problem.code, problem.message, field=problem.field, item=item.where) from None
         except ValueError as problem:
-            raise _Problem(f"{item.where}: {problem}") from None
+            raise _Problem("outline_bad", str(problem), field="segmentation", item=item.where) from None
         if mask is not None and not mask.any():
             _touch(mask, inside)
-            found.remarks.append(TINY)
+            found.remark("outline_tiny", TINY)
         drawn.append(_Drawn(item.label, inside, mask, item.is_crowd, item.is_difficult))
     return _with_instances(annotation.objects, drawn, height, width)
 
@@ -111,7 +125,7 @@ def _with_instances(objects: Sequence[Object], drawn: list[_Drawn], height: int,
     try:
         found = masks.read_instances(picture, [item.box for item in drawn], height, width)
     except Exception as error:  # Pillow raises almost any exception for damaged images
-        raise _Problem(f"mask {picture.path.name}: {error}") from None
+        raise _Problem("mask_bad", str(error), item=f"mask {picture.path.name}") from None
     return [
         _Drawn(item.label, item.box, mask, item.is_crowd, item.is_difficult)
         for item, mask in zip(drawn, found, strict=True)
@@ -135,23 +149,22 @@ def _scaled(box: Box, scale: tuple[int, int]) -> Box:
 
 
 def _inside(box: Box, height: int, width: int, found: Annotated) -> Box:
-    """The box, rounded and cut at the picture's edges. Raises ValueError if that would change it much."""
+    """The box, rounded and cut at the picture's edges. Raises _Problem if that would change it much."""
     limits = (height, width, height, width)
     rounded = [round(value, _DIGITS) for value in box]
     for low, high in ((0, 2), (1, 3)):
         if not rounded[low] < rounded[high]:
             sides = f"{_SIDES[low]} {rounded[low]:g} is not below {_SIDES[high]} {rounded[high]:g}"
-            raise ValueError(f"bbox: {sides}; draw the box again, or remove the object")
+            raise _Problem("box_bad", f"{sides}; draw the box again, or remove the object", field="bbox")
     for side, value, limit in zip(_SIDES, rounded, limits, strict=True):
         if not -_TOLERANCE * limit <= value <= (1 + _TOLERANCE) * limit:
-            raise ValueError(
-                f"bbox: {side} is {value:g}, but the picture is {width}x{height}; fix or remove the object"
-            )
+            problem = f"{side} is {value:g}, but the picture is {width}x{height}; fix or remove the object"
+            raise _Problem("box_bad", problem, field="bbox")
     cut = [min(max(value, 0.0), float(limit)) for value, limit in zip(rounded, limits, strict=True)]
     if cut != rounded:
-        found.remarks.append(OUTSIDE)
+        found.remark("box_over_edge", OUTSIDE)
     if not (cut[0] < cut[2] and cut[1] < cut[3]):
-        raise ValueError("bbox: lies outside the picture; fix it, or remove the object")
+        raise _Problem("box_bad", "lies outside the picture; fix it, or remove the object", field="bbox")
     return cut[0], cut[1], cut[2], cut[3]
 
 
@@ -173,11 +186,8 @@ def _encoded(
     }
     if has_masks:
         byte_lists["image/object/mask"] = [masks.encode(item.mask) for item in drawn if item.mask is not None]
-    sides = (image.height, image.width, image.height, image.width)
-    boxes = {
-        f"image/object/bbox/{side}": [item.box[number] / sides[number] for item in drawn]
-        for number, side in enumerate(_SIDES)
-    }
+    parts = [_in_parts(item.box, image) for item in drawn]
+    boxes = {f"image/object/bbox/{side}": [box[number] for box in parts] for number, side in enumerate(_SIDES)}
     return examples.encode(
         byte_lists=byte_lists,
         floats={**boxes, "image/object/area": [_area(item, has_masks) for item in drawn]},
@@ -189,6 +199,10 @@ def _encoded(
             "image/object/difficult": [int(item.is_difficult) for item in drawn],
         },
     )
+
+
+def _in_parts(box: Box, image: LoadedImage) -> Box:
+    return box[0] / image.height, box[1] / image.width, box[2] / image.height, box[3] / image.width
 
 
 def _area(item: _Drawn, has_masks: bool) -> float:

@@ -28,7 +28,7 @@ class LoadedImage:
     format: str  # jpeg or png
     height: int
     width: int
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[tuple[str, str], ...] = ()  # code and message
 
 
 def load(path: Path, annotated: tuple[int, int] | None) -> LoadedImage:
@@ -52,11 +52,11 @@ def _loaded(image: Image.Image, encoded: bytes, annotated: tuple[int, int] | Non
     if height * width > MAX_PIXELS:
         raise ValueError(f"it has {width}x{height} pixels; scale it down, {MAX_PIXELS:,} are the most")
     turn = image.getexif().get(_ORIENTATION, 1) if image.format in ("JPEG", "PNG", "WEBP", "TIFF") else 1
-    remarks: list[str] = []
+    remarks: list[tuple[str, str]] = []
     is_turned = turn in range(2, 9)
     if is_turned and annotated == (height, width) and (turn < 5 or height != width):
         is_turned = False
-        remarks.append(SIDEWAYS)
+        remarks.append(("image_sideways", SIDEWAYS))
     kept = image.format in ("JPEG", "PNG") and image.mode in ("1", "L", "P", "RGB", "RGBA", "LA")
     if kept and not is_turned:
         opened_size(encoded)
@@ -64,9 +64,9 @@ def _loaded(image: Image.Image, encoded: bytes, annotated: tuple[int, int] | Non
     is_jpeg = image.format == "JPEG"
     upright = ImageOps.exif_transpose(image) if is_turned else image
     if is_turned:
-        remarks.append(TURNED)
+        remarks.append(("image_turned", TURNED))
     if not kept:
-        remarks.append(RECODED)
+        remarks.append(("image_recoded", RECODED))
     if upright.mode in _DEEP:
         upright = _eight_bits(upright)
     if upright.mode not in ("L", "RGB"):

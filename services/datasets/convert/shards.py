@@ -16,7 +16,9 @@ from typing import Any, Self
 from services.datasets.annotations import Annotated
 from services.datasets.checksum import masked_crc32c
 from services.datasets.convert.example import make
-from services.datasets.formats.picture import Annotation, Entry, Source
+from services.datasets.formats.picture import Annotation, BadAnnotation, Entry, Source
+from services.datasets.record_index import FileIndex
+from services.datasets.statistics import Statistics
 from services.domain import tfrecord
 from services.domain.tfrecord import DatasetError
 
@@ -24,7 +26,7 @@ __all__ = ["Converter", "Shard", "Written"]
 
 _PR_SET_PDEATHSIG = 1
 _TICK_S = 1.0
-_MOST_PROBLEMS = 20  # of one file, before reading stops
+_MOST_PROBLEMS = 1000  # of one file, before reading stops
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,15 @@ class Shard:
 
 @dataclass
 class Written:
-    """What was found in each of a shard's pictures: where, what, and the digest of its content."""
+    """What was found in each of a shard's pictures: file, picture, what, and the digest of its content.
+
+    Boxes are in the statistics only, and the records in the index.
+    """
 
     split: str
-    found: list[tuple[str, Annotated, bytes]] = field(default_factory=list)
+    found: list[tuple[str, str, Annotated, bytes]] = field(default_factory=list)
+    statistics: Statistics = field(default_factory=Statistics)
+    index: FileIndex = field(default_factory=FileIndex)
     bytes: int = 0
     sha256: str = ""
 
@@ -80,7 +87,9 @@ class Converter:
 
     def _results(self, futures: list[Future[Any]], tick: Callable[[], None] | None = None) -> Iterator[Any]:
         try:
-            for future in futures:
+            futures.reverse()
+            while futures:  # what was taken is forgotten: results are large
+                future = futures.pop()
                 while tick and not wait([future], timeout=_TICK_S).done:
                     tick()
                 yield future.result()
@@ -106,18 +115,18 @@ def _labels(entries: Sequence[Entry]) -> set[str]:
     found: set[str] = set()
     for entry in entries:
         annotation = _annotation(entry)
-        if isinstance(annotation, Annotation):
+        if not isinstance(annotation, DatasetError):
             found.update(item.label for item in annotation.objects)
     return found
 
 
-def _annotation(entry: Entry) -> Annotation | str:
-    """Or the problem with it."""
+def _annotation(entry: Entry) -> Annotation | DatasetError:
+    """Or what is wrong with it."""
     try:
         annotation: Annotation = _reader[1](entry)
         return annotation
     except DatasetError as error:
-        return str(error)
+        return error
 
 
 def _write(shard: Shard, ids: Mapping[str, int]) -> Written:
@@ -128,10 +137,24 @@ def _write(shard: Shard, ids: Mapping[str, int]) -> Written:
     return written
 
 
-def _where(annotation: Annotation, entry: Entry) -> str:
-    """The annotation file, with the picture if it is for many."""
+def _unreadable(error: DatasetError) -> tuple[str, str, Annotated, bytes]:
+    """As in `Written.found`: what is wrong with an annotation."""
+    found = Annotated()
+    if not isinstance(error, BadAnnotation):
+        file, _, problem = str(error).partition(": ")
+        found.refuse("annotation_unreadable", problem)
+        return file, "", found, b""
+    if error.label_id is not None:
+        found.written_ids = {error.label_id}
+    code = "annotation_bad" if error.label_id is None else "class_unknown"
+    found.refuse(code, error.problem, field=error.field, item=error.item)
+    return error.file, "", found, b""
+
+
+def _picture(annotation: Annotation, entry: Entry) -> str:
+    """The picture, where its annotation file is for many."""
     is_own = PurePosixPath(annotation.file).stem == PurePosixPath(entry.picture).stem
-    return annotation.file if is_own else f"{annotation.file}: {entry.picture}"
+    return "" if is_own else entry.picture
 
 
 def _payloads(shard: Shard, ids: Mapping[str, int], written: Written) -> Iterator[bytes]:
@@ -139,15 +162,17 @@ def _payloads(shard: Shard, ids: Mapping[str, int], written: Written) -> Iterato
     problems = 0
     for name, entry in shard.pictures:
         annotation = _annotation(entry)
-        if isinstance(annotation, str):
-            where, _, problem = annotation.partition(": ")
-            written.found.append((where, Annotated(problems=[problem]), b""))
+        if isinstance(annotation, DatasetError):
+            written.found.append(_unreadable(annotation))
             problems += 1
         else:
             made = make(root / entry.picture, name, annotation, ids)
-            written.found.append((_where(annotation, entry), made.found, made.digest))
+            written.found.append((annotation.file, _picture(annotation, entry), made.found, made.digest))
             problems += len(made.found.problems)
             if not problems:
+                written.statistics.add(made.found)
+                written.index.add(tfrecord.framed(len(made.payload)), made.found)
+                made.found.boxes = []
                 yield made.payload
         with done.get_lock():
             done.value += 1

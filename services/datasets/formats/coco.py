@@ -14,7 +14,7 @@ from typing import Any
 from services.datasets.formats.folder import Folder
 from services.datasets.formats.json_stream import members
 from services.datasets.formats.numbers import finite, whole
-from services.datasets.formats.picture import Annotation, Entry, Object, Outline, Polygons, Rle
+from services.datasets.formats.picture import Annotation, BadAnnotation, Entry, Object, Outline, Polygons, Rle
 from services.datasets.formats.scratch import Scratch, rows
 from services.domain.tfrecord import DatasetError
 
@@ -93,16 +93,23 @@ class _Reader:
         try:
             label = self.names.get(whole(item.get(field)))
             if label is None:
-                raise ValueError(f"{item[field]} is not in categories; add it there")
+                problem = f"{item[field]} is not in categories; add it there"
+                raise BadAnnotation(file, where, field, problem, self._beyond(item[field]))
             field = "segmentation"
             outline = _outline(item.get(field))
             field = "bbox"
             box = _box(item.get(field))
             if box is None and outline is None:
                 raise ValueError("there is none; write [x, y, width, height]")
+        except BadAnnotation:
+            raise
         except (TypeError, ValueError) as error:
-            raise DatasetError("dataset_bad_example", f"{file}: {where}: {field}: {error}") from None
+            raise BadAnnotation(file, where, field, str(error)) from None
         return Object(where, label, box, outline, is_crowd=item.get("iscrowd") in (1, True))
+
+    def _beyond(self, category: int) -> int | None:
+        """The class that a category beside the first or the last one would be; None for any other."""
+        return {min(self.names) - 1: 0, max(self.names) + 1: len(self.names) + 1}.get(category)
 
 
 class _Loader:

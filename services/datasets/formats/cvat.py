@@ -8,7 +8,16 @@ from xml.etree.ElementTree import Element
 
 from services.datasets.formats.folder import Folder
 from services.datasets.formats.numbers import finite, whole
-from services.datasets.formats.picture import Annotation, Entry, Object, Outline, Polygons, Rle, split_named
+from services.datasets.formats.picture import (
+    Annotation,
+    BadAnnotation,
+    Entry,
+    Object,
+    Outline,
+    Polygons,
+    Rle,
+    split_named,
+)
 from services.datasets.formats.scratch import Scratch, rows
 from services.datasets.formats.xml_tree import children, text_of
 from services.domain.tfrecord import DatasetError
@@ -75,7 +84,7 @@ class _Reader:
         try:
             height, width = (whole(side) if side else 0 for side in size)
         except ValueError as error:
-            raise DatasetError("dataset_bad_example", f"{file}: image {image}: size: {error}") from None
+            raise BadAnnotation(file, f"image {image}", "size", str(error)) from None
         objects = []
         for count, (kind, values) in enumerate(json.loads(text), start=1):
             where = f"image {image}: {kind} {count}"
@@ -83,7 +92,7 @@ class _Reader:
                 objects.append(_object(where, kind, values, height, width))
             except (KeyError, ValueError) as error:
                 why = f"there is no {error}" if isinstance(error, KeyError) else error
-                raise DatasetError("dataset_bad_example", f"{file}: {where}: {why}") from None
+                raise BadAnnotation(file, where, "", str(why)) from None
         return Annotation(file, objects, (height, width) if height and width else None)
 
 

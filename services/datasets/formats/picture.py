@@ -5,7 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["Annotation", "Box", "Entry", "MaskPicture", "Object", "Outline", "Polygons", "Rle", "Source", "split_named"]
+from services.domain.tfrecord import DatasetError
+
+__all__ = [
+    "Annotation",
+    "BadAnnotation",
+    "Box",
+    "Entry",
+    "MaskPicture",
+    "Object",
+    "Outline",
+    "Polygons",
+    "Rle",
+    "Source",
+    "split_named",
+]
 
 Box = tuple[float, float, float, float]  # ymin, xmin, ymax, xmax
 
@@ -81,10 +95,21 @@ class Annotation:
     is_relative: bool = False
 
 
+class BadAnnotation(DatasetError):
+    """What is wrong with the annotation of one picture: in `file`, at `item`, in its `field`.
+
+    `label_id`: of an unknown class, counted as the label map would count it.
+    """
+
+    def __init__(self, file: str, item: str, field: str, problem: str, label_id: int | None = None) -> None:
+        super().__init__("dataset_bad_example", ": ".join(part for part in (file, item, field, problem) if part))
+        self.file, self.item, self.field, self.problem, self.label_id = file, item, field, problem, label_id
+
+
 class Source(Protocol):
     """A folder in one format. `classes`: in the order of their ids; None if only the annotations name them.
 
-    `read` raises DatasetError. It is sent to other processes.
+    `read` raises BadAnnotation or another DatasetError. It is sent to other processes.
     """
 
     @property

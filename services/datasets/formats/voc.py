@@ -10,7 +10,16 @@ from xml.etree.ElementTree import Element
 
 from services.datasets.formats.folder import Folder
 from services.datasets.formats.numbers import finite, whole
-from services.datasets.formats.picture import Annotation, Entry, MaskPicture, Object, Outline, Polygons, split_named
+from services.datasets.formats.picture import (
+    Annotation,
+    BadAnnotation,
+    Entry,
+    MaskPicture,
+    Object,
+    Outline,
+    Polygons,
+    split_named,
+)
 from services.datasets.formats.text_files import lines
 from services.datasets.formats.xml_tree import parse, text_of
 from services.domain.tfrecord import DatasetError
@@ -85,7 +94,7 @@ class _Reader:
         try:
             height, width = (whole(side) if side else 0 for side in size)
         except ValueError as error:
-            raise DatasetError("dataset_bad_example", f"{file}: size: {error}") from None
+            raise BadAnnotation(file, "", "size", str(error)) from None
         objects = [_object(file, number, item, outline) for number, item in enumerate(tree.iterfind("object"), start=1)]
         return Annotation(file, objects, (height, width) if height and width else None)
 
@@ -104,7 +113,7 @@ def _object(file: str, number: int, item: Element, masks: Outline | None) -> Obj
             raise ValueError(f"{missing}: there is none")
         ymin, xmin, ymax, xmax = (finite(text) for text in sides.values()) if not missing else (0.0,) * 4
     except ValueError as error:
-        raise DatasetError("dataset_bad_example", f"{file}: {where}: {field}: {error}") from None
+        raise BadAnnotation(file, where, field, str(error)) from None
     box = None if missing else (ymin, xmin, ymax, xmax)
     return Object(where, label, box, outline, is_difficult=text_of(item, "difficult") == "1")
 

@@ -9,7 +9,7 @@ import yaml
 
 from services.datasets.formats.folder import Folder
 from services.datasets.formats.numbers import finite
-from services.datasets.formats.picture import Annotation, Entry, Object, Polygons, split_named
+from services.datasets.formats.picture import Annotation, BadAnnotation, Entry, Object, Polygons, split_named
 from services.datasets.formats.text_files import lines, text
 from services.domain.tfrecord import DatasetError
 
@@ -78,6 +78,12 @@ class YoloSource:
         return found
 
 
+class _UnknownClass(ValueError):
+    def __init__(self, number: int, known: str) -> None:
+        super().__init__(f"{number} has no name; {known}")
+        self.number = number
+
+
 @dataclass(frozen=True)
 class _Reader:
     root: Path
@@ -93,8 +99,10 @@ class _Reader:
             try:
                 if line.strip():
                     objects.append(self._object(f"line {number}", line.split()))
+            except _UnknownClass as error:
+                raise BadAnnotation(file, f"line {number}", "class", str(error), error.number + 1) from None
             except ValueError as error:
-                raise DatasetError("dataset_bad_example", f"{file}: line {number}: {error}") from None
+                raise BadAnnotation(file, f"line {number}", "", str(error)) from None
         return Annotation(file, objects, is_relative=True)
 
     def _object(self, where: str, values: Sequence[str]) -> Object:
@@ -115,7 +123,7 @@ class _Reader:
             raise ValueError(f"class: {value[:40]!r} is not a whole number") from None
         if not 0 <= number < len(self.names):
             known = f"{self.names_file} names 0 to {len(self.names) - 1}"
-            raise ValueError(f"class: {number} has no name; {known}")
+            raise _UnknownClass(number, known)
         return self.names[number]
 
 

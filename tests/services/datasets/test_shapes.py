@@ -138,7 +138,7 @@ def test_a_generated_dataset_is_replaced(tmp_path: Path) -> None:
     replaced = shapes.generate(tmp_path / "shapes", train=1, validation=1, size=64)
     assert replaced == Dataset.load(tmp_path / "shapes")
     assert [path.name for path in tmp_path.iterdir()] == ["shapes"]
-    assert len(list((tmp_path / "shapes").iterdir())) == 4
+    assert len(list((tmp_path / "shapes").iterdir())) == 6
 
 
 def test_another_folder_is_not_overwritten(tmp_path: Path) -> None:
