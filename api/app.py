@@ -26,6 +26,7 @@ from api.routes import (
     models,
     pages,
     queue,
+    samples,
     webhooks,
 )
 from api.routes.users import audit, sessions, tokens, users
@@ -86,6 +87,7 @@ def _v1() -> APIRouter:
         events,
         models,
         datasets,
+        samples,
         checkpoints,
         devices,
         queue,

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from api.dependencies import Caller, Context, IdempotencyKey
 from api.http.created import created
 from api.http.problems import documented
+from api.schemas.dataset_details import DatasetDetails
 from api.schemas.datasets import Dataset, Datasets
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Result
-from services.library import listing, uploads
+from services.library import dataset_details, listing, uploads
 from services.library.uploads import Upload, UploadContext
 
 router = APIRouter(tags=["datasets"])
@@ -47,9 +48,9 @@ async def add_dataset(
     return created(result, response)
 
 
-@router.get("/datasets/{name}", response_model=Dataset, responses=documented(404))
+@router.get("/datasets/{name}", response_model=DatasetDetails, responses=documented(404))
 def show_dataset(
     name: Annotated[str, Path(max_length=64, examples=["shapes"])], context: Context, caller: Caller
 ) -> Any:
-    """One dataset: its classes, images and boxes."""
-    return listing.show_dataset(context.settings, name)
+    """One dataset: its classes, images and boxes, the warnings of its checks and its statistics."""
+    return dataset_details.describe_dataset(context.settings, name)

@@ -15,7 +15,7 @@ from services.store.models import UserSession
 from services.users.principal import Scope
 from tests.support.api_service import NOBODY, Browser, Service, expect_problem
 
-PLACES = {"name:path": "export.tar.gz", "name": "shapes"}
+PLACES = {"name:path": "export.tar.gz", "name": "shapes", "sample_id": "train-0"}
 NEEDED = {"/v1/jobs/{job_id}/logs/search": "?q=error"}
 PUBLIC = {("GET", "/login"), ("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/v1/session")}
 ADMINS = {"/v1/users", "/v1/audit"}  # and the paths below them, except the own password
