@@ -1,14 +1,16 @@
 """The dashboard's pages, and their scripts and styles."""
 
 import mimetypes
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from api.dashboard import pages, static_files
 from api.dependencies import Caller, Context, JobId
 from services.errors import NotFound
 from services.jobs import queries
+from services.library import listing
 
 router = APIRouter(include_in_schema=False)
 _ONE_YEAR = "private, max-age=31536000, immutable"
@@ -36,6 +38,13 @@ def job(job_id: JobId, context: Context, caller: Caller) -> HTMLResponse:
     """Raises NotFound for a job that the caller may not see."""
     queries.show_job(context.store, context.settings, caller, job_id)
     return pages.render("job.html", "/jobs/", charts=True, job_id=job_id)
+
+
+@router.get("/datasets/{name}")
+def dataset(name: Annotated[str, Path(max_length=64)], context: Context, caller: Caller) -> HTMLResponse:
+    """Raises NotFound."""
+    listing.show_dataset(context.settings, name)
+    return pages.render("dataset.html", "/datasets/", name=name)
 
 
 @router.get("/jobs")

@@ -15,7 +15,7 @@ from services.users import sessions
 from tests.support.api_service import Browser, Service, expect_problem
 from tests.support.box import ROOT
 
-PAGES = ("/", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings")
+PAGES = ("/", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/datasets/shapes", "/models", "/settings")
 HTML = {"Accept": "text/html"}
 
 

@@ -60,6 +60,7 @@ def pages(service: Service, jobs: dict[str, int]) -> dict[str, str]:
         "compare": f"/compare?jobs={jobs['succeeded']},{jobs['failed']}",
         "compare nothing": "/compare",
         "datasets": "/datasets",
+        "dataset": "/datasets/shapes",
         "models": "/models",
         **{f"settings, {part}": f"/settings#{part}" for part in SETTINGS},
     }

@@ -12,7 +12,19 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Guard, Tab, log_in
 from tests.browser.service import PASSWORD, Service
 
-PAGES = ("/", "/login", "/jobs/new", "/jobs/1", "/devices", "/compare", "/datasets", "/models", "/settings", "/docs")
+PAGES = (
+    "/",
+    "/login",
+    "/jobs/new",
+    "/jobs/1",
+    "/devices",
+    "/compare",
+    "/datasets",
+    "/datasets/shapes",
+    "/models",
+    "/settings",
+    "/docs",
+)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def test_a_dataset_that_is_sent_can_be_trained_on(
     assert made.status_code == 201, made.text
     assert made.headers["location"] == "/v1/datasets/mine"
     assert (made.json()["images"], made.json()["validation_images"], made.json()["problem"]) == (4, 2, None)
-    assert service.get(made.headers["location"]).json() == made.json()
+    assert service.get(made.headers["location"]).json().items() >= made.json().items()
     assert service.post("/v1/jobs", json={**BODY, "dataset": "mine"}).status_code == 202
     assert left_over(service) == []
     page = directory.audit_page(service.store, service.principals["admin"], 50)
@@ -253,7 +253,7 @@ def test_a_checkpoint_of_the_zoo_is_taken_as_it_is(service: Service) -> None:
     made = send(service, "/v1/checkpoints?name=zoo", tarred(ZOO, "w:gz"), {"Content-Type": "application/gzip"})
     assert made.status_code == 201, made.text
     assert (made.json()["name"], made.json()["bytes"]) == ("zoo", len(INDEX) + 4)
-    assert service.get(made.headers["location"]).json() == made.json()
+    assert service.get(made.headers["location"]).json().items() >= made.json().items()
     files = sorted(path.name for path in (service.settings.checkpoints_dir / "zoo").iterdir())
     assert files == ["ckpt-0.data-00000-of-00001", "ckpt-0.index"]
     assert service.post("/v1/jobs", json={**BODY, "checkpoint": "zoo"}).status_code == 202

@@ -19,7 +19,7 @@ async function datasets(place) {
         {},
         cell(
           "Dataset",
-          h("b", {}, one.name),
+          h("a", { href: `/datasets/${encodeURIComponent(one.name)}` }, h("b", {}, one.name)),
           one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null,
         ),
         numberCell("Images", wholeNumber(one.images)),
