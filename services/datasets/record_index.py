@@ -1,5 +1,6 @@
-"""An index of a split's records: where each one is, and what samples are chosen by. At most 540 bytes a record.
+"""An index of a split's records: where each one is, and what samples are chosen by.
 
+A record takes 44 bytes and 2 for each of its classes.
 The file `train.index` or `validation.index` holds a header, then a row for each record, then the classes of all records
 one after the other. It is written with the dataset and mapped into memory, so that no request reads all records.
 """
