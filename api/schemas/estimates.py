@@ -31,6 +31,7 @@ class Estimate(BaseModel):
     plan: Plan | None = Field(description="The plan that it would start with; null if no allowed plan fits.")
     predicted: Prediction
     changes: list[Change] = Field(description="The differences between `asked` and `plan`.")
+    warnings: list[str] = Field(description="What may make the result poor, such as boxes too small for the anchors.")
     config_changes: list[Change] = Field(
         description="Every field of your own `pipeline_config` that would not run as sent, with the reason."
     )

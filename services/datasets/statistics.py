@@ -2,14 +2,14 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
 from services.datasets.annotations import Annotated
 
-__all__ = ["Histogram", "Statistics", "smallest_side"]
+__all__ = ["Histogram", "Statistics", "share_below", "smallest_side"]
 
 _IMAGE_SIDES = (0, 16, 32, 64, 96, 128, 192, 256, 384, 512, 640, 768, 1024, 1280, 1536, 2048, 3072, 4096, 6144, 8192)
 _BOX_SIDES = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
@@ -118,6 +118,17 @@ class Statistics:
             "other_image_sizes": others,
             **{name: histogram.as_json() for name, histogram in self._histograms.items()},
         }
+
+
+def share_below(histogram: Mapping[str, Any], value: float) -> float:
+    """About which share of what a stored histogram counts is below `value`, as if each bin were even."""
+    below = count = 0.0
+    for one in histogram["bins"]:
+        start, end = one["from"], one["to"] if one["to"] is not None else max(histogram["max"], one["from"])
+        part = (value - start) / (end - start) if end > start else float(value > start)
+        below += one["count"] * min(max(part, 0.0), 1.0)
+        count += one["count"]
+    return below / count if count else 0.0
 
 
 def smallest_side(found: Annotated) -> float:

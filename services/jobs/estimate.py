@@ -11,7 +11,7 @@ from services.domain.plan.plan import Plan
 from services.domain.planner.decision import Decision, GiveUp
 from services.domain.planner.ladder import ladder
 from services.domain.planner.request import PlanRequest
-from services.jobs import feasibility, own_config_changes, quota
+from services.jobs import box_warnings, feasibility, own_config_changes, quota
 from services.jobs.check_request import check_request
 from services.planning import plan_job
 from services.planning.plan_json import as_planned, prediction_values, rung_values
@@ -44,6 +44,7 @@ def estimate(store: Store, settings: Settings, principal: Principal, request: Ma
         "plan": decision.plan.to_dict() if isinstance(decision, Decision) else None,
         "predicted": prediction_values(law.predict(plan)),
         "changes": decided,
+        "warnings": box_warnings.small_boxes(settings, checked, plan),
         "config_changes": changes,
         "summary": _sentence(fault.message if fault else words)
         or own_config_changes.with_count(_summary(decision), changes),

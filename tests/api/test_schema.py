@@ -117,6 +117,7 @@ _JUDGE_MORE_THAN_FORM = {
     "POST /v1/webhooks",
     "PATCH /v1/webhooks/{webhook_id}",
     "DELETE /v1/webhooks/{webhook_id}",
+    "GET /v1/datasets/{name}/samples",
     "POST /v1/datasets",
     "POST /v1/checkpoints",
 }

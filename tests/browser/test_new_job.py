@@ -88,6 +88,15 @@ def test_for_a_dataset_without_masks_only_suitable_models_are_offered(
     expect(page.locator("#steps-hint")).to_have_text("2000 epochs of 4 images")
 
 
+def test_an_estimate_warns_of_boxes_that_no_anchor_reaches(service: Service, boxes: str, open_tab: Tab) -> None:
+    file = service.home / "datasets" / boxes / "dataset.json"
+    manifest = json.loads(file.read_text())
+    manifest["statistics"]["train"]["box_share"]["bins"] = [{"from": 0, "to": 0.01, "count": 9}]
+    file.write_text(json.dumps(manifest))
+    page = open_tab(service, f"/jobs/new?dataset={boxes}")
+    expect(page.get_by_role("region", name="Estimate")).to_contain_text("About 100% of the training boxes are")
+
+
 def test_an_empty_form_preselects_the_first_choices_and_explains_random_weights(
     service: Service, boxes: str, open_tab: Tab
 ) -> None:

@@ -3,7 +3,7 @@
 Configurations are the OD API's own messages. No function changes its argument.
 """
 
-from services.domain.pipeline_config.anchors import anchor_sizes
+from services.domain.pipeline_config.anchors import anchor_sizes, smallest_anchor
 from services.domain.pipeline_config.apply import apply, plan_of
 from services.domain.pipeline_config.backbone import has_features_of, set_backbone
 from services.domain.pipeline_config.check import check
@@ -65,6 +65,7 @@ __all__ = [
     "set_input_readers",
     "settings_of",
     "size_input_readers",
+    "smallest_anchor",
     "steps_of",
     "to_text",
     "without_paths",

@@ -6,7 +6,7 @@ from itertools import product
 from services.domain.pipeline_config.schema.text import Config
 from services.domain.pipeline_config.template import network_of
 
-__all__ = ["anchor_sizes"]
+__all__ = ["anchor_sizes", "smallest_anchor"]
 
 
 def anchor_sizes(config: Config) -> tuple[tuple[float, float], ...]:
@@ -33,3 +33,8 @@ def anchor_sizes(config: Config) -> tuple[tuple[float, float], ...]:
         return ()
     shapes = [(math.sqrt(ratio), base) for ratio, base in product(ratios, bases) if ratio > 0]
     return tuple((height / root, width * root) for root, (height, width) in shapes)
+
+
+def smallest_anchor(config: Config) -> float | None:
+    """The side of a square as large as the smallest anchor; None for a generator that is not known here."""
+    return min((math.sqrt(height * width) for height, width in anchor_sizes(config)), default=None)

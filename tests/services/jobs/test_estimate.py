@@ -1,11 +1,15 @@
 """Estimates of a request without submitting it."""
 
 import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from services.attempts import ingest
+from services.datasets.statistics import Histogram
 from services.domain.contract import AllocatorStats, Reason
 from services.domain.memory.gpu_limit import limit_of_free
 from services.errors import Invalid
@@ -105,3 +109,65 @@ def test_without_devices_there_is_still_an_estimate(desk: Desk) -> None:
 def test_an_estimate_checks_a_request_as_submitting_does(desk: Desk) -> None:
     with pytest.raises(Invalid):
         estimate(desk.store, desk.settings, desk.owner, desk.request(dataset="none"))
+
+
+@pytest.fixture
+def boxes(desk: Desk) -> Iterator[Callable[[dict[float, int]], Path]]:
+    """A dataset "boxes" whose boxes have these sizes, as shares of their image's size; returns its manifest."""
+    desk.slots(8000)
+    folder = desk.settings.datasets_dir / "boxes"
+
+    def make(shares: dict[float, int]) -> Path:
+        shutil.copytree(desk.settings.datasets_dir / "shapes", folder)
+        manifest = json.loads((folder / "dataset.json").read_text())
+        histogram = Histogram((0, 0.01, 0.02, 0.05, 0.1, 0.5))
+        for share, count in shares.items():
+            for _ in range(count):
+                histogram.add(share)
+        manifest["statistics"] = {"train": {"box_share": histogram.as_json()}}
+        (folder / "dataset.json").write_text(json.dumps(manifest))
+        return folder / "dataset.json"
+
+    yield make
+    shutil.rmtree(folder)
+
+
+def box_warnings(desk: Desk, **request: Any) -> list[str]:
+    found: list[str] = estimate(desk.store, desk.settings, desk.owner, desk.request(dataset="boxes", **request))[
+        "warnings"
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "size", "words"),
+    [
+        # Anchors from 32, 16 and 64 pixels: half of that at this size is 6, 3 and 12 % of the image.
+        ("efficientdet_d0", 256, "About 20% of the training boxes are, at 256x256, less than half as large as the"),
+        ("faster_rcnn_resnet50_fpn", 256, None),
+        ("faster_rcnn_resnet50", 256, "smallest anchor (64 pixels) and will hardly be found: train at "),
+        ("efficientdet_d0", 512, None),
+    ],
+)
+def test_boxes_that_no_anchor_reaches_give_a_warning(
+    desk: Desk, boxes: Callable[[dict[float, int]], Path], model: str, size: int, words: str | None
+) -> None:
+    boxes({0.08: 160, 0.3: 40})
+    found = box_warnings(desk, model=model, image_size=[size, size])
+    assert len(found) == (words is not None)
+    assert all(words in sentence for sentence in found if words), found
+
+
+def test_where_no_size_reaches_the_boxes_another_remedy_is_named(
+    desk: Desk, boxes: Callable[[dict[float, int]], Path]
+) -> None:
+    boxes({0.0005: 10, 0.3: 10})
+    [sentence] = box_warnings(desk)
+    assert sentence.endswith("cut the images into tiles.")
+
+
+def test_a_dataset_without_statistics_gives_no_warning(desk: Desk, boxes: Callable[[dict[float, int]], Path]) -> None:
+    file = boxes({0.001: 10})
+    assert box_warnings(desk)
+    file.write_text(json.dumps({k: v for k, v in json.loads(file.read_text()).items() if k != "statistics"}))
+    assert box_warnings(desk) == []

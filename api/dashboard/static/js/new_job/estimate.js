@@ -22,6 +22,7 @@ export function showEstimate(place, found) {
     place,
     h("h2", {}, "Estimate"),
     verdict(found, plan),
+    found.warnings.map((words) => h("p", { class: "note warn" }, words)),
     found.config_changes.length
       ? [h("h3", {}, "Changed in your pipeline.config"), submittedBlocks(found.config_changes)]
       : null,
