@@ -30,7 +30,8 @@ def what_is_missing(attempt_dir: Path, outcome: Outcome) -> str | None:
         steps = pipeline_config.steps_of(pipeline_config.parse(_text(attempt_dir / CONFIG_FILE)))
     except (OSError, UnicodeDecodeError, ContractError, ConfigError) as error:
         return f"its settings cannot be read ({error})"
-    if outcome.step < steps or outcome.saved_step != outcome.step:
+    is_early = outcome.stopped_early and spec.early_stopping is not None
+    if (outcome.step < steps and not is_early) or outcome.saved_step != outcome.step:
         return f"it saved step {outcome.saved_step} of {steps}"
     job_dir = attempt_dir.parent
     if not _is_whole(job_dir / CHECKPOINTS_DIR / spec.architecture / f"ckpt-{outcome.saved_step}"):

@@ -27,6 +27,7 @@ SAMPLE_CLASSES_FILE = "classes.json"  # beside the samples: the names of classes
 EVALUATIONS_DIR = "evaluations"  # complete results, where too many or too long-named for series
 
 CHECKPOINTS_DIR = "checkpoints"  # in the job's directory, one folder below it per architecture
+BEST_DIR = "best"  # below an architecture's checkpoints: the best of them, and best.json
 SUMMARIES_DIR = "tensorboard"  # in the job's directory
 EXPORT_DIR = "export"  # in the job's directory
 
@@ -114,6 +115,50 @@ class Resume(enum.StrEnum):
     NEVER = "never"  # start fresh; refused where there are checkpoints, which it would overwrite
 
 
+class BestMetric(enum.StrEnum):
+    """What the best checkpoint is chosen by. More is better in all of them."""
+
+    MAP = "mAP"
+    MAP_50 = "mAP50"
+    MAP_75 = "mAP75"
+    AR_100 = "AR100"
+    MASK_MAP = "mask_mAP"
+    MASK_MAP_50 = "mask_mAP50"
+    MASK_MAP_75 = "mask_mAP75"
+    MASK_AR_100 = "mask_AR100"
+
+
+class Kept(enum.StrEnum):
+    """Which of the kept checkpoints."""
+
+    BEST = "best"
+    LAST = "last"
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """End the training after `patience` evaluations in a row that gained less than `min_gain`."""
+
+    patience: int = 5
+    min_gain: float = 0.001
+
+    def __post_init__(self) -> None:
+        if self.patience < 1:
+            raise ContractError(f"patience: must be above 0, got {self.patience}")
+        if not 0 <= self.min_gain <= 1:
+            raise ContractError(f"min_gain: must be from 0 to 1, got {self.min_gain}")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The checkpoint that was exported. `metric`, `value`: None where it was not evaluated, or has no such value."""
+
+    which: Kept
+    step: int
+    metric: BestMetric | None = None
+    value: float | None = None
+
+
 @dataclass(frozen=True)
 class Device:
     kind: DeviceKind = DeviceKind.CPU
@@ -194,9 +239,12 @@ class AttemptSpec:
     keep_checkpoints: int = 3
     evaluate_every_steps: int = 0  # 0: at the end only
     evaluate_at_end: bool = True
+    best_metric: BestMetric = BestMetric.MAP
+    early_stopping: EarlyStopping | None = None
     sample_images: int = 6
     report_every_s: float = 2.0
     export: bool = True
+    export_checkpoint: Kept = Kept.BEST  # the last one where no evaluation had a value
 
     def __post_init__(self) -> None:
         positive = ("keep_checkpoints", "checkpoint_every_steps", "checkpoint_every_s")
@@ -248,6 +296,8 @@ class Outcome:
     host_peak_bytes: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)  # of the last evaluation
     export: str | None = None  # folder of the exported model, relative to the job's directory
+    exported: Exported | None = None
+    stopped_early: bool = False  # completed before the last step: `message` says why
     seconds: float = 0.0
 
     def to_json(self) -> str:

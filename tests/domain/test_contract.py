@@ -19,6 +19,9 @@ SPEC = AttemptSpec(
     device=Device(kind=DeviceKind.GPU, gpu=1, async_allocator=True),
     resume=contract.Resume.NEVER,
     seed=7,
+    best_metric=contract.BestMetric.MASK_MAP_50,
+    early_stopping=contract.EarlyStopping(patience=3, min_gain=0.01),
+    export_checkpoint=contract.Kept.LAST,
 )
 OUTCOME = Outcome(
     reason=Reason.DEVICE_MEMORY,
@@ -27,6 +30,8 @@ OUTCOME = Outcome(
     saved_step=25,
     allocator=AllocatorStats(limit=100, in_use=90, peak=99, requested=20, requested_op="conv"),
     metrics={"mAP": 0.5},
+    exported=contract.Exported(contract.Kept.BEST, 20, contract.BestMetric.AR_100, 0.25),
+    stopped_early=True,
 )
 
 
@@ -66,6 +71,9 @@ def test_unknown_fields_of_another_version_are_passed_over() -> None:
         ('{"architecture": "x"}', "job_dir: is missing"),
         (changed(colour="red"), "colour: no such field"),
         (changed(device={"kind": "cpu", "cores": 2}), "device.cores: no such field"),
+        (changed(best_metric="map"), "best_metric: one of mAP, mAP50, mAP75, AR100, mask_mAP, "),
+        (changed(early_stopping={"patience": 0}), "early_stopping.patience: must be above 0, got 0"),
+        (changed(early_stopping={"min_gain": 2}), "early_stopping.min_gain: must be from 0 to 1, got 2"),
         (changed(device=[]), "device: expected an object, got list"),
         (changed(device={"kind": "tpu"}), "device.kind: one of gpu, cpu, got 'tpu'"),
         (changed(device={"gpu": "0"}), "device.gpu: expected int, got '0'"),

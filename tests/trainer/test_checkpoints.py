@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from services.domain import catalogue, pipeline_config
-from services.domain.contract import Reason, Resume
+from services.domain.checkpoints.best import Evaluated
+from services.domain.contract import BestMetric, Reason, Resume
 from services.domain.plan.learning_rate import rescaled_to_batch
 from services.domain.precision import Precision
 from tests.support.training.trainings import ROOT
+from worker.trainer.best_checkpoint import BestCheckpoint
 from worker.trainer.failures import AttemptEnd
 from worker.trainer.report import Reporter
 
@@ -260,3 +262,43 @@ def test_a_kill_at_any_moment_leaves_a_loadable_checkpoint(tmp_path: Path) -> No
         assert resumed >= before[-1], f"step {before[-1]} was saved, but the next attempt resumed at {resumed}"
         assert saved == list(range(resumed + 1, resumed + 1 + len(saved)))
     assert rounds[-1][0] > ROUNDS
+
+
+def test_the_best_checkpoint_loads_with_the_optimizer_after_its_number_was_saved_again(
+    make: Any, tmp_path: Path
+) -> None:
+    """TensorFlow writes the index of a checkpoint over that of an earlier one with the same number."""
+    best = BestCheckpoint(tmp_path / "checkpoints" / "best", BestMetric.MAP, Reporter(tmp_path))
+    step, iterator, checkpoints = make(batch=4)
+    run(step, iterator, 2)
+    checkpoints.save()
+    kept = {variable.name: variable.numpy() for variable in (step.model.a, step.model.b)}
+    best.record(Evaluated(2, 4, 0.5), checkpoints.path)
+    step.global_step.assign(0)
+    for _ in range(4):  # until the original is deleted
+        run(step, iterator, 1)
+        checkpoints.save()
+
+    assert not (tmp_path / "checkpoints" / "ckpt-2.index").exists()
+    run(step, iterator, 1)
+    assert best.path is not None
+    assert checkpoints.load(best.path)
+    assert {variable.name: variable.numpy() for variable in (step.model.a, step.model.b)} == kept
+    again, iterator, _ = make(batch=4)
+    run(again, iterator, 3)
+    run(step, iterator, 1)
+    # Equal only if momentum was restored with the weights.
+    assert float(step.model.a) == pytest.approx(float(again.model.a), rel=1e-6)
+
+
+def test_a_damaged_best_checkpoint_changes_nothing(make: Any, tmp_path: Path) -> None:
+    step, iterator, checkpoints = make()
+    run(step, iterator, 1)
+    checkpoints.save()
+    path = checkpoints.path
+    run(step, iterator, 1)
+    before = float(step.model.a)
+    Path(f"{path}.data-00000-of-00001").write_bytes(b"")
+
+    assert not checkpoints.load(path)
+    assert float(step.model.a) == before

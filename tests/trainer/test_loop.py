@@ -2,17 +2,30 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from services.domain.contract import AllocatorStats, AttemptSpec, Phase, Reason
+from services.domain.contract import (
+    AllocatorStats,
+    AttemptSpec,
+    BestMetric,
+    EarlyStopping,
+    Exported,
+    Kept,
+    Phase,
+    Reason,
+)
 from services.domain.diagnosis.log.known_messages import Mark
 from services.domain.diagnosis.log.line_marks import marks_of, shape_of
 from tests.support.training.trainings import read_events
 from worker.trainer.failures import AttemptEnd, Stopped
 from worker.trainer.progress import Progress
 from worker.trainer.report import Reporter
+
+if TYPE_CHECKING:
+    from worker.trainer.evaluation.evaluate import Judge
+    from worker.trainer.loop import Attempt
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("tensorflow_ready")]
 
@@ -39,6 +52,10 @@ class Controlled:
         self.stop_in_step = 0
         self.nan_from = self.ruined_from = STEPS + 1
         self.evaluation_fails: Exception | None = None
+        self.values: dict[int, float] = {}  # of mAP, by step
+        self.folder = Path()
+        self.path: str | None = None
+        self.loaded: str | None = None
         self.reporter: Reporter | None = None
 
     def __call__(self, iterator: Any) -> list[dict[str, float]]:
@@ -49,16 +66,25 @@ class Controlled:
     def save(self) -> int:
         step = self.progress.step
         self.notes.append(f"save {step}")
+        self.path = str(self.folder / f"ckpt-{step}")
+        Path(f"{self.path}.index").write_text(str(step))
         self.stop.asked = self.stop.asked or step == self.stop_in_save_of
         return step
 
-    def run(self, step: int) -> dict[str, float]:
+    def load(self, path: str) -> bool:
+        self.loaded = Path(f"{path}.index").read_text()
+        return True
+
+    def run(self, step: int, judge: "Judge") -> dict[str, float]:
         self.notes.append(f"evaluate {step}")
         if self.reporter:
             self.reporter.phase(Phase.EVALUATING, step=step)
         if self.evaluation_fails:
             raise self.evaluation_fails
-        return {}
+        metrics = {"DetectionBoxes_Precision/mAP": self.values[step]} if step in self.values else {}
+        if self.reporter:
+            self.reporter.evaluation(step, metrics, **judge(metrics))
+        return metrics
 
     def learning_rate(self) -> float:
         return 0.1
@@ -76,6 +102,10 @@ class Controlled:
 
 
 def train(folder: Path, controlled: Controlled, **spec: Any) -> None:
+    attempt_of(folder, controlled, **spec)._train()
+
+
+def attempt_of(folder: Path, controlled: Controlled, **spec: Any) -> "Attempt":
     from tests.support.training import tiny_detector
     from worker.trainer.loop import Attempt
 
@@ -87,7 +117,10 @@ def train(folder: Path, controlled: Controlled, **spec: Any) -> None:
     attempt = Attempt(settings, config, controlled.reporter, parts, controlled.progress, parts.stop)
     attempt.step = attempt.checkpoints = attempt.evaluation = parts
     attempt.iterator = iter(())
-    attempt._train()
+    attempt.batch = Controlled.batch
+    controlled.folder = attempt.checkpoints_dir
+    controlled.folder.mkdir(parents=True, exist_ok=True)
+    return attempt
 
 
 def phases(folder: Path) -> list[str]:
@@ -192,3 +225,112 @@ def test_the_log_has_a_line_for_each_report(tmp_path: Path, capsys: pytest.Captu
             line,
         )
         assert marks_of(shape_of(line.encode())) == Mark.PROGRESS
+
+
+def bests(folder: Path) -> list[Any]:
+    """The best step and value of each evaluation's event."""
+    events = [event["best"] for event in read_events(folder) if event["kind"] == "eval"]
+    return [best and (best["step"], best["value"]) for best in events]
+
+
+@pytest.mark.parametrize("export", list(Kept))
+def test_the_best_checkpoint_is_kept_and_exported_unless_the_last_one_is_asked_for(
+    export: Kept, tmp_path: Path
+) -> None:
+    controlled = Controlled()
+    controlled.values = {1: 0.1, 2: 0.5, 3: 0.4, 4: 0.5, 6: 0.3}  # 5: without a value
+    attempt = attempt_of(tmp_path, controlled, evaluate_every_steps=1, export_checkpoint=export)
+    attempt._train()
+    attempt._evaluate_at_end()
+
+    assert bests(tmp_path) == [(1, 0.1), (2, 0.5), (2, 0.5), (2, 0.5), (2, 0.5), (2, 0.5)]
+    if export is Kept.BEST:
+        assert attempt._load_what_is_exported() == Exported(Kept.BEST, 2, BestMetric.MAP, 0.5)
+        assert controlled.loaded == "2"
+    else:
+        assert attempt._load_what_is_exported() == Exported(Kept.LAST, STEPS, BestMetric.MAP, 0.3)
+        assert controlled.loaded is None
+
+
+def test_the_last_checkpoint_is_not_loaded_again_where_it_is_the_best(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.values = {3: 0.1, STEPS: 0.2}
+    attempt = attempt_of(tmp_path, controlled, evaluate_every_steps=3)
+    attempt._train()
+    attempt._evaluate_at_end()
+
+    assert attempt._load_what_is_exported() == Exported(Kept.BEST, STEPS, BestMetric.MAP, 0.2)
+    assert controlled.loaded is None
+
+
+def test_the_last_checkpoint_is_exported_where_no_evaluation_had_a_value_or_the_best_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controlled = Controlled()
+    attempt = attempt_of(tmp_path, controlled, evaluate_every_steps=3)
+    attempt._train()
+    attempt._evaluate_at_end()
+    assert attempt._load_what_is_exported() == Exported(Kept.LAST, STEPS)
+
+    controlled = Controlled()
+    controlled.values = {3: 0.2}
+    monkeypatch.setattr(Controlled, "load", lambda *_: False)
+    (tmp_path / "damaged").mkdir()
+    attempt = attempt_of(tmp_path / "damaged", controlled, evaluate_every_steps=3)
+    attempt._train()
+    assert attempt._load_what_is_exported() == Exported(Kept.LAST, STEPS)
+
+
+def test_training_ends_early_and_does_not_evaluate_the_same_step_twice(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.values = {1: 0.2, 2: 0.3, 3: 0.3, 4: 0.1}
+    rule = EarlyStopping(patience=2, min_gain=0.01)
+    attempt = attempt_of(tmp_path, controlled, evaluate_every_steps=1, early_stopping=rule)
+    attempt._train()
+    attempt._evaluate_at_end()
+
+    assert controlled.notes[-2:] == ["save 4", "evaluate 4"]
+    assert controlled.progress.stopped_early == (
+        "stopped early at step 4 of 6: mAP has not gained 0.01 in 2 evaluations; best 0.3 at step 2"
+    )
+    assert attempt._load_what_is_exported() == Exported(Kept.BEST, 2, BestMetric.MAP, 0.3)
+
+
+def test_the_patience_and_the_best_survive_the_end_of_an_attempt(tmp_path: Path) -> None:
+    rule = EarlyStopping(patience=3, min_gain=0.01)
+    first = Controlled()
+    first.values = {1: 0.3, 2: 0.2}
+    first.stop_in_step = 3
+    with pytest.raises(Stopped):
+        train(tmp_path, first, evaluate_every_steps=1, early_stopping=rule)
+
+    second = Controlled()
+    second.progress.step = second.progress.saved_step = 3
+    second.values = {4: 0.1, 5: 0.25}
+    train(tmp_path, second, evaluate_every_steps=1, early_stopping=rule)
+    assert second.progress.stopped_early.endswith("in 3 evaluations; best 0.3 at step 1")
+    assert second.progress.step == 5
+
+    third = Controlled()  # the second one was killed before its outcome
+    third.progress.step = 5
+    attempt = attempt_of(tmp_path, third, evaluate_every_steps=1, early_stopping=rule)
+    attempt._stop_early()
+    attempt._train()
+    assert third.notes == []
+    assert third.progress.stopped_early == second.progress.stopped_early
+
+    fourth = Controlled()  # the checkpoint of that step is damaged
+    fourth.progress.step = 4
+    fourth.values = {5: 0.4}
+    train(tmp_path, fourth, evaluate_every_steps=1, early_stopping=rule)
+    assert (fourth.progress.step, fourth.progress.stopped_early) == (STEPS, "")
+
+
+def test_an_evaluation_without_the_metric_does_not_count_for_early_stopping(tmp_path: Path) -> None:
+    controlled = Controlled()
+    controlled.values = {1: 0.3}
+    train(tmp_path, controlled, evaluate_every_steps=1, early_stopping=EarlyStopping(patience=1))
+
+    assert controlled.progress.step == STEPS
+    warnings = [event["message"] for event in read_events(tmp_path) if event["kind"] == "warning"]
+    assert warnings[0] == "the evaluation at step 2 has no mAP: it does not count for early stopping"

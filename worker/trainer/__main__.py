@@ -48,7 +48,7 @@ class AttemptRun:
     def run(self) -> AttemptEnd:
         try:
             self._train()
-            return AttemptEnd(Reason.COMPLETED, f"trained to step {self.progress.step}")
+            return AttemptEnd(Reason.COMPLETED, self.progress.stopped_early or f"trained to step {self.progress.step}")
         except BaseException as error:
             ending = read_exception(error)
             if ending is not error:
@@ -108,6 +108,8 @@ class AttemptRun:
                 host_peak_bytes=host_peak_bytes(),
                 metrics=self.progress.metrics,
                 export=self.progress.export,
+                exported=self.progress.exported,
+                stopped_early=bool(self.progress.stopped_early),
                 seconds=self.reporter.seconds(),
             )
         )

@@ -37,6 +37,7 @@ class Checkpoints:
         self._reporter = reporter
         self._batch = tf.Variable(step.batch, trainable=False, dtype=tf.int64, name="batch")
         self._checkpoint = tf.train.Checkpoint(**self._parts)
+        self.path: str | None = None  # of the checkpoint that was saved or restored last
         self._manager = tf.train.CheckpointManager(
             self._checkpoint, str(folder), max_to_keep=keep, checkpoint_name="ckpt"
         )
@@ -59,6 +60,7 @@ class Checkpoints:
             )
         for path in paths:
             if self._is_readable(path):
+                self.path = path
                 return self._restore(path)
         raise AttemptEnd(Reason.BAD_CHECKPOINT, f"none of the {len(paths)} checkpoints in {self._folder} can be read")
 
@@ -67,7 +69,18 @@ class Checkpoints:
         path = self._manager.save(checkpoint_number=step)
         for file in self._folder.glob(f"{Path(path).name}.*"):
             sync(file)
+        self.path = str(path)
         return step
+
+    def load(self, path: str) -> bool:
+        """Replace all variables by those of a checkpoint of this model; False, with nothing changed, if it is damaged.
+
+        For the end of an attempt: the step is that of the checkpoint, whatever its batch size was.
+        """
+        if not self._is_readable(path):
+            return False
+        tf.train.Checkpoint(**self._parts_in(path)).restore(path).assert_consumed()
+        return True
 
     @property
     def _parts(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Import this module only after `compat.install()`.
 import gc
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,19 +15,24 @@ from typing import Any
 
 import tensorflow as tf
 
+from services.domain.checkpoints.best import Evaluated, value_of
 from services.domain.contract import (
+    BEST_DIR,
     CHECKPOINTS_DIR,
     EXPORT_DIR,
     SUMMARIES_DIR,
     AttemptSpec,
     DeviceKind,
     EventKind,
+    Exported,
+    Kept,
     Phase,
     Probe,
     Reason,
 )
 from services.domain.precision import Precision
 from worker.trainer import device, export, model
+from worker.trainer.best_checkpoint import BestCheckpoint, best_of_others
 from worker.trainer.checkpoints import Checkpoints, newest_step
 from worker.trainer.device import Memory
 from worker.trainer.evaluation.evaluate import Evaluation
@@ -67,6 +72,8 @@ class Attempt:
         self.walked: Walk | None = None
         self.feed = Feed(device.threads(spec.host), memory.name) if spec.device.kind is DeviceKind.GPU else None
         self.evaluation: Evaluation | None = None  # built when first due, so that it does not delay the first step
+        self.evaluated_step: int | None = None
+        self.best = BestCheckpoint(self.checkpoints_dir / BEST_DIR, spec.best_metric, reporter)
 
     def _precision(self) -> Precision:
         """The spec's, or else the config's, whose field then says the same: the OD API's input reads it."""
@@ -78,8 +85,7 @@ class Attempt:
     def run(self) -> None:
         self._build()
         self._start()
-        if self.progress.step < self.steps:
-            self._train()
+        self._train()
         try:
             self._evaluate_at_end()
         finally:  # export the trained model even if its evaluation fails
@@ -137,13 +143,29 @@ class Attempt:
             self.progress.step = self.progress.saved_step = resumed
         elif self.config.train_config.fine_tune_checkpoint:
             model.warm_start(self.model, self.config.train_config)
-        self.reporter.phase(Phase.TRAINING, step=self.progress.step, steps=self.steps, resumed=resumed is not None)
+        if resumed is None:
+            self._warn_of_other_best()
+        self.reporter.phase(
+            Phase.TRAINING,
+            step=self.progress.step,
+            steps=self.steps,
+            resumed=resumed is not None,
+            best=self.best.report(),
+        )
+        self._stop_early()  # if an earlier attempt was about to when it was interrupted
+
+    def _warn_of_other_best(self) -> None:
+        for other in best_of_others(self.checkpoints_dir):
+            self.reporter.warning(f"{other}; {self.spec.architecture} starts anew, also with its best checkpoint")
 
     def _train(self) -> None:
+        """Train to the last step, or until evaluations gain nothing any more."""
+        if self._is_over():
+            return
         with tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "train")).as_default():
             meter = Meter(self.step, self.steps, self.spec.report_every_s, self.reporter, self.memory)
             last_save = time.monotonic()
-            while self.progress.step < self.steps:
+            while not self._is_over():
                 losses = self.step(self.iterator) if self.progress.runs else self._first_step()
                 self.progress.step += 1
                 self.progress.runs += self.step.accumulation
@@ -158,7 +180,19 @@ class Attempt:
                     raise Stopped(f"stopped on request after step {step}, which was saved")
                 if evaluate:
                     self._evaluate_between_steps()
+                    self._stop_early()
                     meter.restart()
+
+    def _is_over(self) -> bool:
+        return self.progress.step >= self.steps or bool(self.progress.stopped_early)
+
+    def _stop_early(self) -> None:
+        """Stop if the evaluation at this step says so. A damaged checkpoint can put training back before the last."""
+        rule, history = self.spec.early_stopping, self.best.history
+        is_evaluated = history.images == self.progress.step * self.batch
+        if rule and is_evaluated and self.progress.step < self.steps and history.ends_training(rule):
+            self.progress.stopped_early = history.why_it_ended(rule, self.progress.step, self.steps)
+            self.reporter.say(self.progress.stopped_early)
 
     def _first_step(self) -> Any:
         with compiling(self.reporter, self.memory.is_gpu):
@@ -211,26 +245,50 @@ class Attempt:
             memory=self.memory,
         )
         with self._averaged_weights():
-            self.progress.metrics = self.evaluation.run(self.progress.step)
+            self.progress.metrics = self.evaluation.run(self.progress.step, self._judge)
+        self.evaluated_step = self.progress.step
         writer = tf.summary.create_file_writer(str(self.job_dir / SUMMARIES_DIR / "eval"))
         with writer.as_default(step=self.progress.step):
             for name, value in self.progress.metrics.items():
                 tf.summary.scalar(name, value)
         writer.close()
 
+    def _judge(self, metrics: Mapping[str, float]) -> dict[str, Any]:
+        """Keep the current checkpoint if it is the best one. The weights must be those of the newest checkpoint."""
+        value = value_of(metrics, self.spec.best_metric)
+        if value is not None and self.checkpoints.path is not None:
+            self.best.record(Evaluated(self.progress.step, self.batch, value), self.checkpoints.path)
+        elif self.spec.early_stopping:
+            self.reporter.warning(
+                f"the evaluation at step {self.progress.step} has no {self.spec.best_metric}: "
+                f"it does not count for early stopping"
+            )
+        return {"best": self.best.report()}
+
     def _evaluate_at_end(self) -> None:
-        if self.config.eval_input_reader and self.spec.evaluate_at_end:
+        due = self.config.eval_input_reader and self.spec.evaluate_at_end
+        if due and self.evaluated_step != self.progress.step:  # it was, if training has stopped early
             self._evaluate()
 
     def _export(self) -> None:
         if not self.spec.export:
             return
         self.reporter.phase(Phase.EXPORTING, step=self.progress.step)
+        exported = self._load_what_is_exported()
         with self._averaged_weights():
             self.evaluation = None
             gc.collect()
             export.export(self.config, self.model, self.job_dir / EXPORT_DIR)
-        self.progress.export = EXPORT_DIR
+        self.progress.export, self.progress.exported = EXPORT_DIR, exported
+
+    def _load_what_is_exported(self) -> Exported:
+        metric, best, step = self.spec.best_metric, self.best.history.best, self.progress.step
+        if self.spec.export_checkpoint is Kept.BEST and best and self.best.path:
+            is_current = (best.step, best.batch) == (step, self.batch)
+            if is_current or self.checkpoints.load(self.best.path):
+                return Exported(Kept.BEST, best.step, metric, best.value)
+        value = value_of(self.progress.metrics, metric) if self.evaluated_step == step else None
+        return Exported(Kept.LAST, step, None if value is None else metric, value)
 
     @contextmanager
     def _averaged_weights(self) -> Iterator[None]:

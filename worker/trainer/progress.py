@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from services.domain.contract import Exported
+
 
 @dataclass
 class Progress:
@@ -11,6 +13,8 @@ class Progress:
     walked_bytes: int | None = None  # the peak as estimated from the step's graph
     metrics: dict[str, float] = field(default_factory=dict)
     export: str | None = None
+    exported: Exported | None = None
+    stopped_early: str = ""  # why, if the training ended before its last step
 
     def has_unsaved(self) -> bool:
         return self.step > (self.saved_step or 0)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from worker.trainer.report import Reporter
 
 FIELDS = standard_fields.InputDataFields
 DETECTION = standard_fields.DetectionResultFields
+Judge = Callable[[Mapping[str, float]], Mapping[str, Any]]
 
 
 class Evaluation:
@@ -67,8 +68,11 @@ class Evaluation:
             write_durably(self._reporter.sample_path(SAMPLE_CLASSES_FILE), json.dumps(numbered))
         return class_labels.of(self._categories)
 
-    def run(self, step: int) -> dict[str, float]:
-        """Evaluate all validation images; reports an `eval` event and samples; returns the event's metrics."""
+    def run(self, step: int, judge: Judge = lambda metrics: {}) -> dict[str, float]:
+        """Evaluate all validation images; reports an `eval` event and samples; returns the event's metrics.
+
+        `judge` gives further fields of the event, such as the best result so far.
+        """
         self._reporter.phase(Phase.EVALUATING, step=step)
         held = self._memory.counters().in_use
         started = time.monotonic()
@@ -84,6 +88,7 @@ class Evaluation:
             seconds=seconds,
             device_held=held,
             device_peak=self._memory.counters().evaluation_peak,
+            **judge(metrics),
         )
 
     def _evaluate(self, step: int) -> tuple[dict[str, float], int, BoxCounts | None]:
