@@ -104,7 +104,10 @@ def _spec(settings: Settings, claim: Claim, device: Device, host: HostCores) -> 
         probe=claim.probe,
         device=device,
         host=host,
-        evaluate_every_steps=claim.plan.evaluate_every(claim.evaluations),
+        evaluate_every_steps=claim.plan.evaluate_every(claim.evaluations.count),
+        best_metric=claim.evaluations.best_metric,
+        early_stopping=claim.evaluations.early_stopping,
+        export_checkpoint=claim.evaluations.export,
     )
 
 

@@ -9,6 +9,7 @@ from api.schemas import patterns
 from api.schemas.base import LARGEST_COUNT, Body, Line, Name, without_default
 from api.schemas.plans import Change, Plan, Prediction
 from api.schemas.waiting import WaitingFor
+from services.domain.contract import EarlyStopping
 from services.domain.doctor.advice import Code, Severity
 from services.domain.jobs.states import State
 from services.domain.plan.policy import MAX_ATTEMPTS
@@ -20,6 +21,24 @@ _PRIORITY = "Higher goes first. Only admins can set it above 0."
 Text = Annotated[str, StringConstraints(max_length=10_000, pattern=patterns.NO_NUL)]
 ConfigText = Annotated[str, StringConstraints(min_length=1, max_length=256 * 1024, pattern=patterns.NO_NUL)]
 Lever = Literal["micro_batch", "precision", "proposals", "image_size", "backbone", "batch_size"]
+
+
+BestMetric = Literal["mAP", "mAP50", "mAP75", "AR100", "mask_mAP", "mask_mAP50", "mask_mAP75", "mask_AR100"]
+
+
+class EarlyStoppingBody(Body):
+    """End the training, with success, once evaluations gain nothing any more."""
+
+    patience: int = Field(
+        default=EarlyStopping.patience,
+        ge=1,
+        le=1000,
+        description="Evaluations in a row without a gain, after which training ends.",
+    )
+    min_gain: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        default=EarlyStopping.min_gain,
+        description="The least by which `best_metric` must grow to count as a gain, from 0 to 1.",
+    )
 
 
 class TrainBody(Body):
@@ -46,6 +65,18 @@ class TrainBody(Body):
         default=None,
         description="Number of evaluations. The last one is at the end. Default: up to ten, at least 200 steps apart.",
         examples=[10],
+    )
+    best_metric: BestMetric | None = Field(
+        default=None,
+        description="What the best checkpoint is chosen by. Default: mAP, of boxes. Those of masks are for Mask R-CNN.",
+    )
+    early_stopping: EarlyStoppingBody | None = Field(
+        default=None, description="Null: train to the last step.", examples=[{"patience": 5, "min_gain": 0.001}]
+    )
+    export: Literal["best", "last"] | None = Field(
+        default=None,
+        description="The checkpoint to export. Default: best, or last if no evaluation had a value.",
+        examples=["best"],
     )
 
     @model_validator(mode="after")
@@ -216,6 +247,21 @@ class AttemptDevice(BaseModel):
     name: str
 
 
+class BestCheckpoint(BaseModel):
+    step: int = Field(description="In steps of the attempt's batch size.")
+    metric: str
+    value: float
+    attempt: int
+    checkpoint: str = Field(description="The name of its artifacts, without `.index` and the like.")
+
+
+class ExportedCheckpoint(BaseModel):
+    which: Literal["best", "last"]
+    step: int
+    metric: str | None = Field(description="Null: the checkpoint was not evaluated, or had no such value.")
+    value: float | None
+
+
 class Job(BaseModel):
     id: int
     name: str
@@ -241,6 +287,15 @@ class Job(BaseModel):
     progress: Progress
     current_attempt: int | None = Field(description="Number of the running attempt; null: none runs.")
     attempts: int = Field(description="Number of attempts so far.")
+    best: BestCheckpoint | None = Field(
+        default=None, description="The best checkpoint so far of the newest architecture; null: none."
+    )
+    stopped_early: str | None = Field(
+        default=None, description="Why training ended before the steps of its plan; null: it did not."
+    )
+    exported_checkpoint: ExportedCheckpoint | None = Field(
+        default=None, description="What the exported model was made from; null: there is none, or it is not known."
+    )
     setback: Setback | None = Field(description="The last attempt that failed; null: none.")
     device: AttemptDevice | None = Field(description="Device of the newest attempt; null before the first.")
     model: str

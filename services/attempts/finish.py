@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from services import sanitize, usage
-from services.attempts import apply_remedy, ingest
+from services.attempts import apply_remedy, ingest, job_results
 from services.attempts.completion import what_is_missing
 from services.attempts.evidence import HostEvidence, known_case
 from services.clock import utc_now
@@ -162,6 +162,8 @@ def record_end(store: Store, job_id: int, number: int, token: str, results: Atte
         leases.release(session, job_id, token)
         end = {"diagnosis": attempt.diagnosis, "message": attempt.message, "followed_by": attempt.followed_by}
         events.add(session, job_id, "ended", now, number, **end)
+        if results.outcome is not None and attempt.reason == Reason.COMPLETED:
+            job_results.note_end(job, results.outcome)
         apply_remedy.apply(session, job, attempt, choice, now, {"attempt": number, **end})
         finished = Finished(State(job.state), choice.summary)
     _log.info("job %s, attempt %s: %s, %s", job_id, number, ending.diagnosis, finished.followed_by)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.attempts import probe_result
+from services.attempts import job_results, probe_result
 from services.clock import utc_now
 from services.domain.box_counts import BoxCounts
 from services.domain.contract import (
@@ -235,6 +235,8 @@ def _update_progress(job: Job, attempt: Attempt, event: _Event) -> None:
             attempt.input_wait = recent(attempt.input_wait, waited)
     elif event.kind == EventKind.CHECKPOINT and step is not None:
         attempt.saved_step = step
+    if event.kind in (EventKind.PHASE, EventKind.EVAL):
+        job_results.note_best(job, attempt.number, data)
 
 
 def _take_device(attempt: Attempt, data: Mapping[str, Any]) -> None:

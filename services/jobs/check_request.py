@@ -20,6 +20,7 @@ from services.domain.plan.policy import Policy, PolicyError
 from services.domain.suggestions import close_names, shortened
 from services.domain.tfrecord import DatasetError
 from services.errors import Fault, Invalid
+from services.jobs.check_evaluation import evaluation_faults
 from services.library.checkpoint_files import checkpoint_names, checkpoint_path, index_file
 from services.planning import attempt_config
 from services.settings import Settings
@@ -58,6 +59,7 @@ def check_request(settings: Settings, request: Mapping[str, Any]) -> CheckedRequ
         with _collecting(faults):
             policy.check(catalogue.get(asked.model))
             faults.extend(_lower_limit_faults(asked, policy))
+        faults.extend(evaluation_faults(request, base, asked))
     if faults:
         raise Invalid(faults)
     device = request.get("device") or {}

@@ -33,6 +33,7 @@ def job_view(job: Job, owner: str, tries: Tries | None, place: QueuePlace | None
     waiting = place.waiting if place else None
     running = job.state == State.RUNNING
     here = f"/v1/jobs/{job.id}"
+    results: Mapping[str, Any] = job.results or {}
     return {
         "id": job.id,
         "name": job.name,
@@ -55,6 +56,7 @@ def job_view(job: Job, owner: str, tries: Tries | None, place: QueuePlace | None
         },
         "current_attempt": job.attempts if running else None,
         "attempts": job.attempts,
+        **{name: results.get(name) for name in ("best", "stopped_early", "exported_checkpoint")},
         "setback": dataclasses.asdict(tries.setback) if tries and tries.setback else None,
         "device": {"id": tries.device_id, "name": tries.device_name} if tries else None,
         "model": job.model,

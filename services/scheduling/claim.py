@@ -15,6 +15,7 @@ from services.devices import quarantine
 from services.devices.capacity import hardware_of
 from services.domain.contract import DeviceKind, Probe
 from services.domain.jobs.states import Verb
+from services.domain.plan import evaluation
 from services.domain.plan.adjustments import NONE, Adjustments
 from services.domain.plan.plan import Plan
 from services.domain.planner import probe_spec as probing
@@ -53,7 +54,7 @@ class Claim:
     checkpoint: str | None
     adjustments: Adjustments = NONE
     probe: Probe | None = None
-    evaluations: int | None = None
+    evaluations: evaluation.EvaluationSettings = evaluation.DEFAULTS
     owns_config: bool = False  # the job's owner sent a pipeline.config
 
 
@@ -174,7 +175,7 @@ def _claim_of(job: Job, device: Device, token: str, start: WarmStart, probe: Pro
         checkpoint=start.checkpoint,
         adjustments=Adjustments.from_dict(job.adjustments),
         probe=probe,
-        evaluations=(job.request.get("train") or {}).get("evaluations"),
+        evaluations=evaluation.EvaluationSettings.of_request(job.request),
         owns_config=bool(job.request.get("pipeline_config")),
     )
 

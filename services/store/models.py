@@ -164,6 +164,7 @@ class Job(Base):
     plan: Mapped[dict[str, Any]]
     planned: Mapped[dict[str, Any]]  # how `plan` came about: prediction, changes, summary
     adjustments: Mapped[dict[str, Any] | None]  # what goes with `plan`; None: nothing
+    results: Mapped[dict[str, Any] | None]  # `services.attempts.job_results`; None: none yet, or of an older version
     min_memory_bytes: Mapped[int] = mapped_column(default=0)
     not_before: Mapped[datetime.datetime | None]
     attempts: Mapped[int] = mapped_column(Integer, default=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.domain.contract import SPEC_FILE, AttemptSpec
+from services.domain.contract import SPEC_FILE, AttemptSpec, EarlyStopping
 from services.domain.jobs.states import State
 from services.jobs import actions, config_diff
 from services.store import jobs
@@ -48,7 +48,8 @@ def test_a_job_waits_while_a_neighbour_holds_the_memory_and_starts_when_it_is_fr
     found = box.until("the GPU", lambda: [device for device in reported(box) if not device.problem])
     assert [(process["pid"], process["used_bytes"]) for process in found[0].processes] == [(neighbour, 7200 * 2**20)]
 
-    job_id = box.submit(train={"steps": 3, "batch_size": 4, "evaluations": 2})
+    wishes = {"best_metric": "AR100", "early_stopping": {"patience": 1}, "export": "last"}
+    job_id = box.submit(train={"steps": 6, "batch_size": 4, "evaluations": 3, **wishes})
     box.until("the reason why it waits", lambda: waits_for(box.job(job_id)))
     assert box.job(job_id).state == State.QUEUED
     assert "free memory" in waits_for(box.job(job_id))
@@ -60,6 +61,7 @@ def test_a_job_waits_while_a_neighbour_holds_the_memory_and_starts_when_it_is_fr
     spec = AttemptSpec.from_json((box.settings.jobs_dir / str(job_id) / "attempt-1" / SPEC_FILE).read_text())
     assert (spec.device.kind, spec.device.gpu) == ("gpu", 0)
     assert spec.evaluate_every_steps == 2
+    assert (spec.best_metric, spec.early_stopping, spec.export_checkpoint) == ("AR100", EarlyStopping(1), "last")
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)

@@ -17,6 +17,7 @@ from services.domain.pipeline_config.differences import (
     settings_of,
 )
 from services.domain.pipeline_config.families import identify
+from services.domain.pipeline_config.metrics import evaluates_boxes
 from services.domain.pipeline_config.paths import without_paths
 from services.domain.pipeline_config.problems import ConfigError, Problem
 from services.domain.pipeline_config.readers import (
@@ -52,6 +53,7 @@ __all__ = [
     "compare",
     "differences",
     "evaluated_boxes",
+    "evaluates_boxes",
     "has_features_of",
     "identify",
     "image_size",

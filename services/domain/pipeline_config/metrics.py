@@ -4,10 +4,13 @@ Left out are metrics that need more ground truth than boxes and masks: coco_keyp
 and lvis_mask_metrics and the oid_challenge_… ones with their lists of verified classes.
 """
 
+from typing import Any
+
+COCO_BOXES = "coco_detection_metrics"  # the OD API's default
 COCO_MASKS = "coco_mask_metrics"
 
 BOX_METRICS = (
-    "coco_detection_metrics",
+    COCO_BOXES,
     "pascal_voc_detection_metrics",
     "weighted_pascal_voc_detection_metrics",
     "precision_at_recall_detection_metrics",
@@ -18,3 +21,9 @@ MASK_METRICS = (
     "pascal_voc_instance_segmentation_metrics",
     "weighted_pascal_voc_instance_segmentation_metrics",
 )
+
+
+def evaluates_boxes(config: Any) -> bool:
+    """Whether evaluations give COCO's figures of boxes."""
+    names = config.eval_config.metrics_set
+    return not names or COCO_BOXES in names

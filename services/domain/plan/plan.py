@@ -75,6 +75,10 @@ class Plan:
             evaluations = min(_EVALUATIONS, self.steps // _LEAST_BETWEEN_EVALUATIONS)
         return -(-self.steps // evaluations) if evaluations > 1 else 0
 
+    def evaluations_before_end(self, evaluations: int | None) -> int:
+        every = self.evaluate_every(evaluations)
+        return (self.steps - 1) // every if every else 0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; `Plan(**values)` reads them back."""
         return dataclasses.asdict(self) | {"precision": str(self.precision), "image_size": list(self.image_size)}

@@ -51,7 +51,11 @@ def faults(kind: Any, body: Any, epoch: Callable[[], str] = str) -> dict[str, st
         ({"a" * 100_000: 1}, None),
         ({"body": 1}, None),
         ({"train": {"body": 1}}, {"train.body": "no such field; train can have steps, epochs, batch_size, "
-                                  "learning_rate, evaluations"}),
+                                  "learning_rate, evaluations, best_metric, early_stopping, export"}),
+        ({"train": {"best_metric": "map"}}, {"train.best_metric": "must be one of mAP, mAP50, mAP75, AR100, mask_mAP, "
+                                             "mask_mAP50, mask_mAP75, mask_AR100"}),
+        ({"train": {"early_stopping": {"patience": 0}}}, {"train.early_stopping.patience": "must be at least 1"}),
+        ({"patience": 3}, {"patience": "no such field here; did you mean train.early_stopping.patience?"}),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_job_is_said_in_words(more: dict[str, Any], expected: dict[str, str] | None) -> None:

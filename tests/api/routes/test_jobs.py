@@ -2,11 +2,13 @@
 
 import base64
 import json
+import typing
 from typing import Any
 
 import pytest
 
-from services.domain import pipeline_config
+from api.schemas.jobs import BestMetric
+from services.domain import contract, pipeline_config
 from services.domain.jobs.states import State
 from tests.support.api_service import BODY, Service, expect_problem
 from tests.support.training.zoo import zoo_like
@@ -77,6 +79,10 @@ WRONG_BODIES: list[tuple[Any, str]] = [
     ({**BODY, "train": {"steps": 10**30}}, "train.steps"),
     ({**BODY, "train": {"epoch": 3}}, "train.epoch"),
     ({**BODY, "train": {"evaluations": 0}}, "train.evaluations"),
+    ({**BODY, "train": {"best_metric": "mask_mAP"}}, "train.best_metric"),
+    ({**BODY, "train": {"early_stopping": {"min_gain": 2}}}, "train.early_stopping.min_gain"),
+    ({**BODY, "train": {"steps": 100, "early_stopping": {}}}, "train.early_stopping.patience"),
+    ({**BODY, "train": {"export": "first"}}, "train.export"),
     ({**BODY, "train": {"batch_size": True}}, "train.batch_size"),
     ({**BODY, "image_size": [256]}, "image_size"),
     ({**BODY, "image_size": [300, 300]}, "image_size"),
@@ -352,6 +358,22 @@ def test_a_clone_is_a_new_job_with_what_was_changed(service: Service) -> None:
     assert changed.json()["asked"]["steps"] == 100
     assert again.json() == changed.json()
     assert again.headers["idempotency-replayed"] == "true"
+
+
+def test_every_metric_of_the_contract_can_be_asked_for() -> None:
+    assert set(typing.get_args(BestMetric)) == set(contract.BestMetric)
+
+
+def test_a_clone_keeps_the_early_stop_until_it_is_taken_back(service: Service) -> None:
+    rule = {"patience": 2, "min_gain": 0.01}
+    train = {"steps": 50, "batch_size": 4, "evaluations": 10, "early_stopping": rule, "export": "last"}
+    job = service.post("/v1/jobs", json={**BODY, "train": train}).json()
+    copies = [
+        service.post(f"/v1/jobs/{job['id']}/clone", json=changes).json()["id"]
+        for changes in ({"train": {"batch_size": 2}}, {"train": {"early_stopping": None}})
+    ]
+    found = [service.get(f"/v1/jobs/{copy}/request").json()["train"] for copy in copies]
+    assert found == [{**train, "batch_size": 2}, {**train, "early_stopping": None}]
 
 
 def test_what_was_submitted_can_be_read_and_sent_again(service: Service) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from services.attempts import finish, ingest
 from services.attempts.finish import AttemptResults, Finished, TrainerEnd
-from services.domain.contract import EXIT_CODES, AllocatorStats, Outcome, Reason
+from services.domain.contract import EXIT_CODES, AllocatorStats, BestMetric, Exported, Kept, Outcome, Reason
 from services.domain.diagnosis.ending import Diagnosis, Ending
 from services.domain.jobs.states import FINAL, State, Stop
-from services.jobs import actions
+from services.jobs import actions, views
 from services.scheduling.claim import Claim
 from services.store.models import Job
 from tests.support.desk import GB, MB, Desk, Events
@@ -116,6 +116,29 @@ def test_a_finished_job_is_at_its_last_step_and_keeps_the_outcome(desk: Desk, ru
     assert (attempt.saved_step, attempt.exit_status, attempt.reason) == (10, 0, "completed")
     assert attempt.outcome is not None
     assert attempt.outcome["metrics"] == {"mAP": 0.5}
+
+
+def test_a_job_that_stopped_early_is_done_and_says_why_and_what_was_exported(desk: Desk, running: Claim) -> None:
+    desk.end(
+        running,
+        Reason.COMPLETED,
+        step=4,
+        saved_step=4,
+        export="export",
+        stopped_early=True,
+        exported=Exported(Kept.BEST, 2, BestMetric.MAP, 0.5),
+    )
+    job = desk.job(running.job_id)
+    view = views.job_view(job, "owner", None)
+    assert (job.state, job.step, job.steps, job.plan["steps"]) == (State.SUCCEEDED, 4, 4, 10)
+    assert view["stopped_early"] == "It was completed."
+    assert view["exported_checkpoint"] == {"which": "best", "step": 2, "metric": "mAP", "value": 0.5}
+
+
+def test_an_attempt_of_an_older_version_has_no_best_checkpoint(desk: Desk, running: Claim) -> None:
+    desk.end(running, Reason.COMPLETED, step=10, saved_step=10, export="export")
+    view = views.job_view(desk.job(running.job_id), "owner", None)
+    assert [view[name] for name in ("best", "stopped_early", "exported_checkpoint")] == [None, None, None]
 
 
 def test_an_outcome_that_no_database_can_store_does_not_block_the_end(desk: Desk, running: Claim) -> None:

@@ -461,3 +461,49 @@ def test_the_box_counts_of_an_evaluation_are_kept_within_bounds(desk: Desk, runn
     assert {len(name) for name in first["boxes"]["names"].values()} == {64}
     assert [event.get("boxes") for event in others] == [None] * 6
     assert metrics(desk, "validation_loss") == {1: 0.75}
+
+
+def best_of(desk: Desk, running: Claim) -> Any:
+    return (desk.job(running.job_id).results or {}).get("best")
+
+
+def test_the_best_checkpoint_so_far_is_that_of_the_last_event_that_names_one(
+    desk: Desk, running: Claim, events: Events
+) -> None:
+    best = {"step": 4, "metric": "mAP", "value": 0.5, "checkpoint": "efficientdet_d0/best/ckpt-4"}
+    events.write("phase", phase="training", step=0, steps=10, best=None)
+    take_in(desk, running)
+    assert best_of(desk, running) is None
+    events.write("eval", step=4, metrics={}, best=best)
+    events.write("phase", phase="training", step=4, steps=10)
+    events.write("eval", step=6, metrics={}, best=best)
+    take_in(desk, running)
+    job = desk.job(running.job_id)
+    assert best_of(desk, running) == {**best, "attempt": 1, "checkpoint": "checkpoints/efficientdet_d0/best/ckpt-4"}
+    assert views.job_view(job, "owner", None)["best"] == best_of(desk, running)
+    events.write("phase", phase="training", step=0, steps=10, best=None)  # of another architecture
+    take_in(desk, running)
+    assert best_of(desk, running) is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        1,
+        [],
+        {},
+        {"step": -1},
+        {"value": "x"},
+        {"value": 10**400},
+        {"metric": "loss"},
+        {"metric": []},
+        {"checkpoint": 1},
+    ],
+    ids=str,
+)
+def test_a_best_checkpoint_that_is_none_is_not_shown(desk: Desk, running: Claim, events: Events, odd: Any) -> None:
+    best = {"step": 4, "metric": "mAP", "value": 0.5, "checkpoint": "efficientdet_d0/best/ckpt-4"}
+    events.write("eval", step=4, metrics={"x": 1.0}, best={**best, **odd} if odd and isinstance(odd, dict) else odd)
+    take_in(desk, running)
+    assert best_of(desk, running) is None
+    assert metrics(desk, "x") == {4: 1.0}

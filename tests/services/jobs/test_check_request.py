@@ -188,3 +188,48 @@ def test_a_checkpoint_must_exist_and_fit_the_model(settings: Settings, tmp_path:
     (home / "checkpoints" / "coco" / "ckpt-1.index").unlink()
     with pytest.raises(Invalid, match=r"'coco' has no \.index file"):
         checked(there, checkpoint="coco")
+
+
+EARLY = {"steps": 100, "evaluations": 10, "early_stopping": {"patience": 3}}
+
+
+@pytest.mark.parametrize(
+    ("model", "train", "field", "message"),
+    [
+        ("efficientdet_d0", {"best_metric": "mask_mAP"}, "train.best_metric",
+         "efficientdet_d0 predicts no masks: send one of mAP, mAP50, mAP75, AR100"),
+        ("efficientdet_d0", {"best_metric": "loss"}, "train.best_metric",
+         "there is no metric 'loss': send one of mAP, mAP50, mAP75, AR100"),
+        ("efficientdet_d0", {"steps": 100, "early_stopping": {"patience": 3}}, "train.early_stopping.patience",
+         "3 evaluations without a gain can only be seen with 4 before the end, and 100 steps have 0: "
+         "send train.evaluations of at least 5, or a smaller patience"),
+        ("efficientdet_d0", {**EARLY, "evaluations": 4}, "train.early_stopping.patience",
+         "3 evaluations without a gain can only be seen with 4 before the end, and 100 steps have 3: "
+         "send train.evaluations of at least 5, or a smaller patience"),
+        ("efficientdet_d0", {**EARLY, "steps": 4}, "train.early_stopping.patience",
+         "3 evaluations without a gain can only be seen with 4 before the end, and 4 steps have 3: "
+         "train for more steps, or a smaller patience"),
+    ],
+)  # fmt: skip
+def test_a_best_checkpoint_or_an_early_stop_that_cannot_be_is_refused(
+    settings: Settings, model: str, train: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        checked(settings, model=model, train={"batch_size": 8, **train})
+    assert [(fault.field, fault.message) for fault in refused.value.faults] == [(field, message)]
+
+
+def test_a_best_checkpoint_and_an_early_stop_that_can_be_are_accepted(settings: Settings) -> None:
+    assert checked(settings, train=EARLY).request["train"] == EARLY
+    assert checked(settings, train={**EARLY, "evaluations": 5})
+    assert checked(settings, model="mask_rcnn_resnet50_fpn", train={**EARLY, "best_metric": "mask_mAP"})
+    assert checked(settings, train={**EARLY, "evaluations": None, "steps": 1200})  # six by default
+
+
+def test_a_metric_that_an_own_configuration_does_not_compute_is_refused_where_it_is_needed(settings: Settings) -> None:
+    text = own().replace("coco_detection_metrics", "pascal_voc_detection_metrics")
+    request = {"model": None, "image_size": None, "pipeline_config": text}
+    assert checked(settings, **request)
+    for train in ({"best_metric": "mAP50"}, {"early_stopping": {"patience": 1}, "evaluations": 5}):
+        with pytest.raises(Invalid, match=r"train\.best_metric: mAP.* add coco_detection_metrics to eval_config"):
+            checked(settings, **request, train=train)
