@@ -6,6 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from services.clock import utc_now
 from services.store import training_series
+from services.store.models import Job
 from tests.browser.conftest import Guard, Tab
 from tests.browser.service import Service
 
@@ -243,3 +244,24 @@ def test_charts_cover_all_attempts_and_zooming_shows_the_raw_extremes(service: S
     assert chart.bounding_box() == place
     page.get_by_role("button", name="Show all steps").click()
     expect(rate).to_have_accessible_name(re.compile("at step 40$"))
+
+
+def test_a_job_that_stopped_early_says_so_and_marks_its_best_checkpoint(service: Service, open_tab: Tab) -> None:
+    job = service.run_job()
+    sentence = "Stopped early at step 3 of 9: mAP has not gained 0.001 in 2 evaluations; best 0.5 at step 3."
+    checkpoint = "checkpoints/efficientdet_d0/best/ckpt-3"
+    best = {"step": 3, "metric": "mAP", "value": 0.5, "attempt": 1, "checkpoint": checkpoint}
+    exported = {"which": "best", "step": 3, "metric": "mAP", "value": 0.5}
+    with service.store() as store, store.transaction() as session:
+        session.get_one(Job, job).results = {
+            "best": best,
+            "stopped_early": sentence,
+            "exported_checkpoint": exported,
+        }
+    page = open_tab(service, f"/jobs/{job}")
+
+    expect(page.locator("#now")).to_have_text(sentence)
+    expect(page.locator("#facts")).to_contain_text("Best checkpoint")
+    expect(page.locator("#facts")).to_contain_text("mAP 50.0 % at step 3 exported")
+    charts = show(page, "Charts")
+    expect(charts.get_by_role("img", name=re.compile(r"^Chart: mAP;.*best 0\.5 at step 3$"))).to_be_visible()

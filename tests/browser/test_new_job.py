@@ -55,6 +55,38 @@ def test_the_estimate_follows_the_input(service: Service, open_tab: Tab) -> None
     expect(estimate).to_contain_text("Fallbacks, tried in this order")
 
 
+def test_early_stopping_is_asked_for_in_the_form_and_shown_in_a_clone(
+    service: Service, open_tab: Tab, guard: Guard
+) -> None:
+    guard.allow("422")
+    page = open_tab(service, "/jobs/new?model=efficientdet_d0")
+    page.get_by_label("Steps", exact=True).fill("100")
+    patience = page.get_by_label("Stop early after")
+    expect(patience).to_have_accessible_description("evaluations without a gain")
+    patience.fill("2")
+    page.get_by_label("Minimum gain").fill("0.01")
+    expect(patience).to_have_accessible_description(re.compile("send train.evaluations of at least 4"))
+    page.get_by_label("Evaluations", exact=True).fill("10")
+    expect(patience).not_to_have_attribute("aria-invalid", "true")
+    metric = page.get_by_label("Best checkpoint by")
+    expect(metric.locator("option")).to_have_text(["mAP (default)", "mAP50", "mAP75", "AR100"])
+    metric.select_option("AR100")
+    page.get_by_label("Export", exact=True).select_option("last checkpoint")
+    page.get_by_label("Image size", exact=True).select_option("256x256")
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/jobs/\d+$"))
+
+    job = int(page.url.rpartition("/")[2])
+    sent = service.ask("GET", f"/v1/jobs/{job}/request")["train"]
+    wished = {"best_metric": "AR100", "early_stopping": {"patience": 2, "min_gain": 0.01}, "export": "last"}
+    assert sent == {"steps": 100, "evaluations": 10, **wished}
+    page = open_tab(service, f"/jobs/new?clone={job}")
+    expect(page.get_by_label("Stop early after")).to_have_value("2")
+    expect(page.get_by_label("Minimum gain")).to_have_value("0.01")
+    expect(page.get_by_label("Best checkpoint by")).to_have_value("AR100")
+    expect(page.get_by_label("Export", exact=True)).to_have_value("last")
+
+
 @pytest.fixture
 def boxes(service: Service) -> Iterator[str]:
     """A dataset without masks."""

@@ -1,10 +1,31 @@
 // The Charts tab: losses, learning rate, mAP, speed and memory over all attempts. Zooming loads the range in detail.
 import { get, query } from "../shared/api.js";
 import { h, setContent } from "../shared/dom.js";
-import { ChartGrid, grouped, limitTrace, metricWords, onTheme, plotly, traces, zoomHead } from "../shared/plots.js";
+import {
+  ChartGrid,
+  bestTrace,
+  grouped,
+  limitTrace,
+  metricWords,
+  onTheme,
+  plotly,
+  traces,
+  zoomHead,
+} from "../shared/plots.js";
 
 const POINTS = 800;
 const EVERY_MS = 3000;
+
+/** The series of a metric that the best checkpoint is chosen by, of those that the mAP chart shows. */
+const seriesOf = (metric) =>
+  ({
+    mAP: "DetectionBoxes_Precision/mAP",
+    mAP50: "DetectionBoxes_Precision/mAP@.50IOU",
+    mAP75: "DetectionBoxes_Precision/mAP@.75IOU",
+    mask_mAP: "DetectionMasks_Precision/mAP",
+    mask_mAP50: "DetectionMasks_Precision/mAP@.50IOU",
+    mask_mAP75: "DetectionMasks_Precision/mAP@.75IOU",
+  })[metric];
 
 export function start(root, { id, state, plotly: address }) {
   const head = zoomHead(() => zoom(null));
@@ -64,7 +85,15 @@ export function start(root, { id, state, plotly: address }) {
         { scale: group.scale },
       ),
     );
+    if (group.title === "mAP") return [...lines, ...best(series)];
     return group.title === "Device memory" ? [...lines, ...limits(group, series)] : lines;
+  }
+
+  /** The best checkpoint, if the chart shows its metric there. */
+  function best(series) {
+    const found = state.job.best;
+    const isShown = series.some((one) => one.name === seriesOf(found?.metric) && one.steps.includes(found.step));
+    return isShown ? [bestTrace(found)] : [];
   }
 
   function limits(group, series) {

@@ -65,6 +65,9 @@ export function showFacts(root, state, may, reload) {
       time(job.finished_at ?? job.started_at),
       took ? h("span", { class: "muted" }, ` ${took}`) : null,
     ),
+    job.best
+      ? fact("Best checkpoint", bestWords(job.best), h("span", { class: "muted" }, ` ${exportedWords(job)}`))
+      : null,
     h("div", { class: "wide" }, h("dt", {}, "Plan"), h("dd", {}, planPills(job.plan, job.asked))),
     job.notes || may
       ? h(
@@ -85,6 +88,11 @@ export function showFacts(root, state, may, reload) {
     if (button) edit(button.closest("dd"), button.dataset.edit, state, reload);
   };
 }
+
+const bestWords = ({ metric, value, step }) =>
+  `${metric.replace("_", " ")} ${percent(value, 1)} at step ${wholeNumber(step)}`;
+const EXPORTED = { best: "exported", last: "not exported, but the last one" };
+const exportedWords = ({ exported_checkpoint: exported }) => EXPORTED[exported?.which] ?? "";
 
 export function editButton(field) {
   return h(

@@ -102,6 +102,7 @@ function sentence(job, attempts) {
         ? `Paused at step ${step} of ${steps}. Resuming continues from there.`
         : "Paused before its first checkpoint. Resuming starts at step 0.";
     case "succeeded":
+      if (job.stopped_early) return job.stopped_early;
       return `Finished all ${steps} steps in ${plural(job.attempts, "attempt")}${on}${earlier}.`;
     case "cancelled":
       return `Cancelled at step ${step} of ${steps}.`;

@@ -14,6 +14,10 @@ const FIELDS = [
   "batch",
   "rate",
   "evaluations",
+  "best-metric",
+  "patience",
+  "min-gain",
+  "export",
   "size",
   "checkpoint",
   "priority",
@@ -29,6 +33,9 @@ const FIELDS = [
 const CHECKS = ["wait", "as-asked", "wait-device"];
 const value = (id) => $(`#${id}`).value.trim();
 const number = (id) => (value(id) === "" ? undefined : Number(value(id)));
+const DEFAULT_PATIENCE = 5; // the service's, for an early stop that was sent without one
+const OF_BOXES = ["mAP50", "mAP75", "AR100"]; // beside mAP, the default
+const OF_MASKS = ["mask_mAP", "mask_mAP50", "mask_mAP75", "mask_AR100"];
 const RANDOM = "random weights"; // not a valid checkpoint name
 let models = new Map();
 let datasets = new Map();
@@ -143,6 +150,10 @@ function fillFrom(asked) {
     batch: train.batch_size,
     rate: train.learning_rate,
     evaluations: train.evaluations,
+    "best-metric": train.best_metric,
+    patience: train.early_stopping && (train.early_stopping.patience ?? DEFAULT_PATIENCE),
+    "min-gain": train.early_stopping?.min_gain,
+    export: train.export === "last" ? "last" : "",
     "min-batch": policy.min_batch_size,
     "min-size": policy.min_image_size,
     "max-attempts": policy.max_attempts,
@@ -206,6 +217,16 @@ function showModel(isOther = false) {
   keepChoice(
     "min-backbone",
     [h("option", { value: "" }, "any"), ...[...new Set(backbones)].map((name) => h("option", { value: name }, name))],
+    isOther,
+  );
+  keepChoice(
+    "best-metric",
+    [
+      h("option", { value: "" }, "mAP (default)"),
+      ...[...OF_BOXES, ...(model?.needs_masks ? OF_MASKS : [])].map((name) =>
+        h("option", { value: name }, name.replace("_", " ")),
+      ),
+    ],
     isOther,
   );
   showStart();
@@ -284,6 +305,9 @@ function request() {
     batch_size: number("batch"),
     learning_rate: number("rate"),
     evaluations: number("evaluations"),
+    best_metric: value("best-metric"),
+    early_stopping: earlyStopping(),
+    export: value("export"),
   });
   const policy = given({
     levers: levers.chosen(),
@@ -315,6 +339,12 @@ function request() {
       device: Object.keys(device).length ? device : undefined,
     }),
   };
+}
+
+/** A minimum gain alone stops nothing: early stopping begins with its patience. */
+function earlyStopping() {
+  const patience = number("patience");
+  return patience === undefined ? undefined : given({ patience, min_gain: number("min-gain") });
 }
 
 const isOf = (name) => (error) => (error.field ?? "") === name || (error.field ?? "").startsWith(`${name}.`);

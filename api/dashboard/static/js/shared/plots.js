@@ -112,6 +112,17 @@ export const limitTrace = (from, to, value, isFirst) => ({
   line: { color: token("--bad"), width: 1.5, dash: "dash" },
 });
 
+/** A star where the best checkpoint is. */
+export const bestTrace = ({ step, value }) => ({
+  x: [step],
+  y: [value],
+  name: "best",
+  showlegend: false,
+  type: "scatter",
+  mode: "markers",
+  marker: { symbol: "star", size: 12, color: token("--text") },
+});
+
 /** Vertical lines where attempts started. `starts`: [{step, attempt, why}]. */
 function marks(starts, range, width) {
   const muted = token("--muted");
