@@ -1,111 +1,116 @@
-"""Unpack untrusted tar archives within limits that are checked before anything is read or written."""
+"""Unpack untrusted tar and zip archives within limits that are checked before anything is written.
 
-import tarfile
+Archives in them are not opened.
+"""
+
+import functools
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from services.domain.sizes import in_mb
+from services.library.archive import ArchiveEntry, ArchiveError, TooLarge, too_many
+from services.library.tar_archive import TAR_FAULTS, read_tar
+from services.library.zip_archive import ZIP_FAULTS, is_zip, read_zip
 
 __all__ = ["ArchiveError", "TooLarge", "unpack"]
 
 _MOST_ENTRIES = 20_000
-# Until Python 3.11.10, tarfile takes time quadratic in a header's length (CVE-2024-6232).
-_LONGEST_HEADER = 2**12  # bytes
-_HEADERS = (
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-)
+_MOST_WITH_FOLDERS = 250_000  # entries, and also folders: a picture and its labels are two
 _LONGEST_NAME = 255  # bytes; the limit of the usual file systems
+_LONGEST_PATH = 1000  # bytes
+_DEEPEST = 20  # folders
 _CHUNK = 2**20
-_GZIP = b"\x1f\x8b"
 
 
-class ArchiveError(ValueError):
-    """The archive is refused; the message says why."""
+def unpack(
+    archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[str], bool], *, keep_folders: bool = False
+) -> list[Path]:
+    """Unpack the wanted files of a zip or of a tar, gzipped or not, into `folder`. Raises ArchiveError.
 
-
-class TooLarge(ArchiveError):
-    """The unpacked files would exceed the limit."""
-
-
-def unpack(archive: Path, folder: Path, most_bytes: int, is_wanted: Callable[[str], bool]) -> list[Path]:
-    """Unpack the wanted files of a tar, gzipped or not, into `folder` without subfolders. Raises ArchiveError.
-
-    Links, devices, absolute names and `..` are refused even for unwanted files. `most_bytes` limits all unpacked bytes,
+    Without `keep_folders`, all files come into `folder` itself. `is_wanted` gets a file's path below it. Links,
+    devices, absolute names and `..` are refused even for unwanted files. `most_bytes` limits all unpacked bytes,
     unwanted files included: a small archive may hold gigabytes of zeros.
     """
-    found: list[Path] = []
+    most_entries = _MOST_WITH_FOLDERS if keep_folders else _MOST_ENTRIES
+    target = _Target(folder, most_entries, most_bytes)
+    is_zipped = is_zip(archive)
+    read = functools.partial(read_zip if is_zipped else read_tar, archive, most_entries, most_bytes)
     try:
-        with _Tar.open(archive, _mode(archive)) as tar:
-            for entry in tar:
-                _check(entry)
-                if entry.offset_data + entry.size > most_bytes:  # counts all headers up to here
-                    raise TooLarge(f"holds more than {in_mb(most_bytes)}")
-                name = PurePosixPath(entry.name).name
-                if entry.isfile() and is_wanted(name):
-                    found.append(_copy(tar, entry, folder / name))
-    except (tarfile.TarError, EOFError, ValueError) as error:
-        if isinstance(error, ArchiveError):
-            raise
-        raise ArchiveError(f"cannot be read as a tar: {error}") from None
+        for entry in read():  # a second reading costs less than to write many files, and to remove them again
+            _parts(entry.name)
+        for entry in read():
+            parts = _parts(entry.name)
+            path = "/".join(parts if keep_folders else parts[-1:])
+            if not entry.is_folder and path and is_wanted(path):
+                target.write(entry, path)
+    except ArchiveError:
+        raise
     except RecursionError:
-        raise ArchiveError("cannot be read as a tar: headers without end") from None
-    return found
+        raise ArchiveError("cannot be read as a tar or zip: headers without end") from None
+    except (*ZIP_FAULTS, *TAR_FAULTS) as error:
+        kind = "zip" if is_zipped else "tar or zip"
+        raise ArchiveError(f"cannot be read as a {kind}: {str(error)[:_LONGEST_PATH]}") from None
+    return target.files
 
 
-def _mode(archive: Path) -> Any:
-    """Plain or gzip only. `r|*` would also take xz, which allocates as much memory as the archive demands."""
-    with archive.open("rb") as file:
-        return "r|gz" if file.read(len(_GZIP)) == _GZIP else "r|"
+def _parts(name: str) -> tuple[str, ...]:
+    """The parts of a name that stays inside the archive."""
+    parts = PurePosixPath(name).parts
+    if (
+        not all(map(_is_shown, name))
+        or any(len(part.encode()) > _LONGEST_NAME for part in parts)
+        or len(name.encode()) > _LONGEST_PATH
+        or len(parts) > _DEEPEST
+    ):
+        raise ArchiveError(f"{name[:80]!r}: is not a valid file name on every system")
+    if name.startswith("/") or ".." in parts:
+        raise ArchiveError(f"{name!r}: paths must stay inside the archive, without / at the start and without ..")
+    return parts
 
 
-class _Entry(tarfile.TarInfo):
-    """Refuses headers that tarfile would expand before it returns the entry: a few KB could become a GB."""
-
-    def _proc_member(self, tar: "_Tar") -> Any:
-        tar.seen += 1
-        if tar.seen > _MOST_ENTRIES:
-            raise ArchiveError(f"has more than {_MOST_ENTRIES:,} files")
-        if self.type == tarfile.GNUTYPE_SPARSE:
-            raise _not_a_file(self.name)
-        if self.type in _HEADERS and self.size > _LONGEST_HEADER:
-            raise ArchiveError(f"has a header of {self.size:,} bytes; the limit is {_LONGEST_HEADER:,}")
-        return super()._proc_member(tar)  # type: ignore[misc]
-
-    def _proc_gnusparse_10(self, *_: object) -> None:
-        raise _not_a_file(self.name)
+def _is_shown(character: str) -> bool:
+    """Also spaces of all kinds: macOS writes a narrow one into the names of its screenshots."""
+    return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
-class _Tar(tarfile.TarFile):
-    tarinfo = _Entry
-    seen = 0  # entries and extension headers
+class _Target:
+    """The folder that files are written to. It counts what is really written, whatever the archive declares."""
+
+    def __init__(self, folder: Path, most_folders: int, most_bytes: int) -> None:
+        self.files: list[Path] = []
+        self._folder = folder
+        self._made = {folder}
+        self._most_folders = most_folders
+        self._most_bytes = most_bytes
+        self._written = 0
+
+    def write(self, entry: ArchiveEntry, path: str) -> None:
+        target = self._folder / path
+        try:
+            self._make(target.parent)
+            self._written += _copy(entry, target, self._most_bytes - self._written)
+        except (FileExistsError, NotADirectoryError):
+            shown = PurePosixPath(path)
+            raise ArchiveError(f"{shown}: the archive has two files of this name") from None
+        self.files.append(target)
+
+    def _make(self, folder: Path) -> None:
+        if folder not in self._made:
+            self._make(folder.parent)
+            folder.mkdir()
+            self._made.add(folder)
+            if len(self._made) > self._most_folders:
+                raise too_many(self._most_folders)
 
 
-def _check(entry: tarfile.TarInfo) -> None:
-    parts = PurePosixPath(entry.name).parts
-    if not entry.name.isprintable() or any(len(part.encode()) > _LONGEST_NAME for part in parts):
-        raise ArchiveError(f"{entry.name[:80]!r}: is not a valid file name on every system")
-    if entry.name.startswith("/") or ".." in parts:
-        raise ArchiveError(f"{entry.name!r}: paths must stay inside the archive, without / at the start and without ..")
-    if not (entry.isfile() or entry.isdir()) or entry.size < 0 or entry.issparse():
-        raise _not_a_file(entry.name)
-
-
-def _not_a_file(name: str) -> ArchiveError:
-    return ArchiveError(f"{name!r}: is neither a file nor a folder; links are not followed")
-
-
-def _copy(tar: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> Path:
-    source = tar.extractfile(entry)
-    assert source is not None  # it is a file
-    try:
-        with target.open("xb") as file:
-            while chunk := source.read(_CHUNK):
-                file.write(chunk)
-    except FileExistsError:
-        raise ArchiveError(f"{target.name}: the archive has two files of this name") from None
-    return target
+def _copy(entry: ArchiveEntry, target: Path, most_bytes: int) -> int:
+    """Returns the number of bytes."""
+    written = 0
+    with entry.open() as source, target.open("xb") as file:
+        while chunk := source.read(_CHUNK):
+            written += len(chunk)
+            if written > most_bytes:
+                raise TooLarge(f"holds more than {in_mb(most_bytes)}")
+            file.write(chunk)
+    return written
