@@ -22,6 +22,7 @@ from services.settings import Settings, SettingsError
 from services.store import migrate
 from services.store.engine import Store, StoreUnavailable, is_locked
 from services.users import principal
+from services.working_folder import remove_abandoned
 
 __all__ = ["SAMPLE", "main", "make_home", "prepare", "when_unlocked"]
 
@@ -47,6 +48,7 @@ def prepare(settings: Settings, say: Say = print) -> str | None:
             with closing(Store.open(settings.database_url)) as store:
                 when_unlocked(lambda: _upgrade(store, say), say)
                 token = when_unlocked(lambda: principal.ensure_admin(store, settings), say)
+            _remove_abandoned(settings, say)
             _make_sample(settings.datasets_dir / SAMPLE, say)
     except OSError as error:
         raise _unusable(settings.home, error) from None
@@ -112,6 +114,12 @@ def when_unlocked(work: Callable[[], T], say: Say, wait_s: float = _LONGEST_LOCK
                 raise
             say(f"the database is locked by another program; waiting for it, {waited:.0f} s of at most {wait_s:.0f} s")
         time.sleep(_RETRY_S)
+
+
+def _remove_abandoned(settings: Settings, say: Say) -> None:
+    for root in (settings.home, settings.datasets_dir, settings.checkpoints_dir):
+        for folder in remove_abandoned(root):
+            say(f"removed {folder}, which a killed import or upload left behind")
 
 
 def _make_sample(folder: Path, say: Say) -> None:

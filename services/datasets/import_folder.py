@@ -5,7 +5,6 @@ The same folder gives the same bytes, on any number of cores.
 
 import hashlib
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from services.datasets.importer import Added, Progress, check_name, move_into_pl
 from services.datasets.label_map import LabelMap
 from services.datasets.survey import SPLITS, Survey
 from services.domain.tfrecord import DatasetError
+from services.working_folder import working_folder
 
 __all__ = ["DEFAULT_SHARE", "Division", "import_folder"]
 
@@ -68,8 +68,8 @@ def import_folder(
     entries = sorted(source.entries(), key=lambda entry: entry.picture)
     remarks, splits = _divided(entries, division)
     root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=root) as temporary:
-        building = Path(temporary, "new")
+    with working_folder(root, name) as temporary:
+        building = temporary / "new"
         building.mkdir(mode=0o755)
         with Converter(folder, source, processes) as converter:
             labels = _classes(folder, source, entries, converter)

@@ -4,7 +4,6 @@ import contextlib
 import enum
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from services.datasets.record_index import FileIndex
 from services.datasets.survey import Survey
 from services.domain.tfrecord import DatasetError
 from services.durable_file import sync
+from services.working_folder import working_folder
 
 __all__ = ["Added", "Keep", "Progress", "add", "check_name", "move_into_place"]
 
@@ -62,8 +62,8 @@ def add(
     _check_request(root, name, train, validation, validation_share, keep)
     classes = label_map.read(labels)
     root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=root) as temporary:
-        building = Path(temporary, "new")
+    with working_folder(root, name) as temporary:
+        building = temporary / "new"
         building.mkdir(mode=0o755)
         survey = Survey(classes)
         total = sum(file.stat().st_size for file in (*train, *validation))

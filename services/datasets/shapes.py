@@ -12,7 +12,6 @@ import io
 import os
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ from services.datasets.scenes import CLASSES, Scene, draw_scene
 from services.datasets.statistics import Statistics
 from services.domain import tfrecord
 from services.domain.tfrecord import DatasetError
+from services.working_folder import working_folder
 
 __all__ = ["generate", "main"]
 
@@ -61,8 +61,8 @@ def generate(
     _check_request(train, validation, sizes, seed)
     _refuse_foreign(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        building = Path(temporary, "new")
+    with working_folder(folder.parent, folder.name) as temporary:
+        building = temporary / "new"
         building.mkdir()
         statistics = {split: Statistics() for split in _SHARDS}
         splits = {
@@ -81,7 +81,7 @@ def generate(
             findings=[],
             statistics={split: found.as_json() for split, found in statistics.items()},
         )
-        _move_into_place(building, folder, Path(temporary, "old"))
+        _move_into_place(building, folder, temporary / "old")
     return Dataset.load(folder)
 
 

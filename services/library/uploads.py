@@ -8,8 +8,6 @@ import contextlib
 import dataclasses
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +27,7 @@ from services.settings import Settings
 from services.store.engine import Store
 from services.store.users import audit, idempotency
 from services.users.principal import Principal, Scope
+from services.working_folder import working_folder
 
 __all__ = [
     "Upload",
@@ -41,8 +40,7 @@ __all__ = [
 ]
 
 _MB = 2**20
-_PREFIX = ".upload-"
-_OLD_S = 86_400
+_UPLOAD = "upload"
 _CHECK = "services.library.upload_check"
 
 
@@ -65,24 +63,8 @@ class UploadContext:
 def temporary_archive(settings: Settings) -> Iterator[Path]:
     """A path to write an archive to. The file is deleted at the end of the block."""
     settings.home.mkdir(parents=True, exist_ok=True)
-    for root in (settings.home, settings.datasets_dir, settings.checkpoints_dir):
-        _remove_old(root)
-    with _folder_in(settings.home) as folder:
+    with working_folder(settings.home, _UPLOAD) as folder:
         yield folder / "archive"
-
-
-def _remove_old(root: Path) -> None:
-    """Delete temporary folders of killed processes."""
-    for left in root.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if left.stat().st_mtime < time.time() - _OLD_S:
-                shutil.rmtree(left, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _folder_in(root: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=root, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
 
 
 def require_space(settings: Settings, size: int) -> None:
@@ -183,7 +165,7 @@ def service_stopping() -> Busy:
 def _install(context: UploadContext, upload: Upload, target: _Target) -> None:
     """Check into a temporary folder on the same file system, then rename: a killed process leaves nothing half done."""
     target.root.mkdir(parents=True, exist_ok=True)
-    with _folder_in(target.root) as ready:
+    with working_folder(target.root, _UPLOAD) as ready:
         _check(context, upload, target, ready)
         try:
             importer.move_into_place(ready / target.name, target.root / target.name)

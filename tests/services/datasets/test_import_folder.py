@@ -334,6 +334,7 @@ def test_an_import_that_is_killed_leaves_no_dataset_and_no_process(tmp_path: Pat
             time.sleep(0.02)
     subprocess.run(command, cwd=Path(__file__).parents[3], check=True, capture_output=True)
     assert Dataset.load(tmp_path / "datasets/pets").records == 60
+    assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["pets"]
 
 
 def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
