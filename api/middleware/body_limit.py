@@ -9,7 +9,7 @@ from services.domain.sizes import in_mb
 
 __all__ = ["ARCHIVES", "BodyLimit"]
 
-ARCHIVES = ("application/x-tar", "application/gzip", "application/octet-stream")
+ARCHIVES = ("application/zip", "application/x-tar", "application/gzip", "application/octet-stream")
 _UPLOADS = frozenset({"/v1/datasets", "/v1/checkpoints"})
 
 

@@ -1,20 +1,39 @@
 """Datasets: list them, show one, upload one."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from api.dependencies import Caller, Context, IdempotencyKey
 from api.http.created import created
 from api.http.problems import documented
+from api.schemas.base import LARGEST_COUNT
 from api.schemas.dataset_details import DatasetDetails
-from api.schemas.datasets import Dataset, Datasets
+from api.schemas.datasets import AddedDataset, Dataset, Datasets
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Result
 from services.library import dataset_details, listing, uploads
+from services.library.dataset_archive import ARCHIVE_FORMATS, LONGEST_GROUP, ImportOptions
 from services.library.uploads import Upload, UploadContext
 
 router = APIRouter(tags=["datasets"])
+
+_Format = Annotated[
+    Literal[ARCHIVE_FORMATS],  # type: ignore[valid-type]
+    Query(description="What to import, where the archive holds more than one format."),
+]
+_Share = Annotated[float, Query(gt=0, lt=1, description="Share of the training images to use for validation.")]
+_Seed = Annotated[int, Query(ge=0, le=LARGEST_COUNT, description="Another one holds other pictures back.")]
+_Group = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=LONGEST_GROUP,
+        description="A regular expression. Pictures whose paths match it alike, such as the frames of a video, are "
+        "either all held back for validation, or all trained on.",
+        examples=[r"video\d+"],
+    ),
+]
 
 
 @router.get("/datasets", response_model=Datasets)
@@ -23,26 +42,33 @@ def list_datasets(context: Context, caller: Caller) -> Any:
     return {"items": listing.list_datasets(context.settings)}
 
 
-@router.post("/datasets", response_model=Dataset, **UPLOAD)
+@router.post("/datasets", response_model=AddedDataset, **UPLOAD)
 async def add_dataset(
     name: NewName,
     request: Request,
     response: Response,
     context: Context,
     caller: Caller,
-    validation_share: Annotated[
-        float | None, Query(gt=0, lt=1, description="Share of the training images to use for validation.")
-    ] = None,
+    format: _Format | None = None,
+    validation_share: _Share | None = None,
+    seed: _Seed | None = None,
+    group: _Group | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Any:
-    """Upload a dataset. The body is a tar archive, gzipped or not, of TFRecord files and one label map (`*.pbtxt`).
+    """Upload a dataset. The body is a zip or a tar archive, gzipped or not. What it holds is recognised by content:
 
-    Files whose names begin with `val` are used for validation. Without such files, `validation_share` takes a part of
-    the training images. Every record is checked before the dataset is added.
+    - a folder with pictures in COCO, Pascal VOC, YOLO or CVAT format. Without pictures for validation, a tenth of the
+      training pictures is held back;
+    - TFRecord files and one label map (`*.pbtxt`). Files whose names begin with `val` are used for validation. Without
+      such files, `validation_share` takes a part of the training images.
+
+    Every picture or record is checked before the dataset is added. `warnings` may be mistakes in the data.
     """
+    options = ImportOptions(format, validation_share, seed, group)
+    uploads.check_options(options)
 
     def add(upload_context: UploadContext, upload: Upload) -> Result:
-        return uploads.add_dataset(upload_context, caller, name, upload, validation_share, idempotency_key)
+        return uploads.add_dataset(upload_context, caller, name, upload, options, idempotency_key)
 
     result = await receive_upload(request, context, caller, add)
     return created(result, response)

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, Field
 
-__all__ = ["Dataset", "Datasets"]
+__all__ = ["AddedDataset", "Dataset", "Datasets"]
 
 
 class Dataset(BaseModel):
@@ -14,7 +14,17 @@ class Dataset(BaseModel):
     boxes_per_class: dict[str, int]
     has_masks: bool
     bytes: int
+    format: str | None = Field(
+        description="What it was imported from, such as COCO; null if that was not recorded.", examples=["COCO"]
+    )
+    version: str | None = Field(
+        description="A hash of all that jobs read: datasets of the same version are equal; null for older ones."
+    )
     problem: str | None = Field(description="Why it cannot be used; null: it can.")
+
+
+class AddedDataset(Dataset):
+    warnings: list[str] = Field(default=[], description="What may be a mistake in the data; it can be trained on.")
 
 
 class Datasets(BaseModel):

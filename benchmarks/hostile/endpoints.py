@@ -10,6 +10,7 @@ import json
 import struct
 import tarfile
 import tempfile
+import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,14 @@ def packed(files: dict[str, bytes], mode: str = "w") -> bytes:
     return made.getvalue()
 
 
+def zipped(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
 def uploading(archive: bytes, what: str = "datasets") -> Trial:
     return asking(len(archive), "POST", f"/v1/{what}?name=mine", content=archive, headers=TAR)
 
@@ -298,9 +307,33 @@ def _() -> Trial:
     return uploading(data.getvalue())
 
 
-@case("POST /v1/datasets", "20,001 files")
+@case("POST /v1/datasets", "260,000 files")
 def _() -> Trial:
-    return uploading(packed({f"train-{number}": b"" for number in range(20_001)}, "w:gz"))
+    return uploading(packed({f"train-{number}": b"" for number in range(260_000)}, "w:gz"))
+
+
+@case("POST /v1/datasets", "a zip that lists a million files")
+def _() -> Trial:
+    head, entry = zipped({"0": b""}), struct.Struct("<4s6H3L5H2L")
+    directory = b"".join(
+        entry.pack(b"PK\x01\x02", *[0] * 9, 7, *[0] * 6) + b"%07d" % number for number in range(1_000_000)
+    )
+    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 10**6, 10**6, len(directory), len(head))
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(head) + len(directory), 1)
+    last = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 2**16 - 1, 2**16 - 1, 0, 0, 0)
+    return uploading(head + directory + end + locator + last)
+
+
+@case("POST /v1/datasets", "half a GB of zeros in a zip of half a MB")
+def _() -> Trial:
+    return uploading(zipped({"images/a.jpg": bytes(512 * MB)}))
+
+
+@case("POST /v1/datasets", "a pattern that takes for ever")
+def _() -> Trial:
+    pictures = {"a" * 60 + ".jpg": b"", "b.jpg": b"", "a.txt": b"", "classes.txt": b"a", "b.txt": b""}
+    archive = zipped(pictures)
+    return asking(len(archive), "POST", "/v1/datasets?name=mine&group=(a%2B)%2B$", content=archive, headers=TAR)
 
 
 @case("POST /v1/datasets", "names of 4,000 letters")

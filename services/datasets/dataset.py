@@ -4,6 +4,7 @@ The sample's generator or the importer writes the manifest with the files. After
 dataset reads no record.
 """
 
+import hashlib
 import json
 import stat
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ from typing import Any, Self
 
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["LABEL_MAP_FILE", "MANIFEST_FILE", "Dataset", "read_manifest", "write_manifest"]
+__all__ = ["LABEL_MAP_FILE", "MANIFEST_FILE", "Dataset", "content_version", "read_manifest", "write_manifest"]
 
 _FORMAT_VERSION = 1
 MANIFEST_FILE = "dataset.json"
@@ -101,6 +102,14 @@ def write_manifest(
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def content_version(label_map: str, digests: Mapping[str, str]) -> str:
+    """A hash of all that jobs read. `digests`: the SHA-256 of each file of records, by its name."""
+    content = hashlib.sha256(label_map.encode())
+    for name, digest in sorted(digests.items()):
+        content.update(f"{name} {digest}\n".encode())
+    return f"sha256:{content.hexdigest()}"
 
 
 def _below(folder: Path, names: Iterable[str]) -> tuple[Path, ...]:

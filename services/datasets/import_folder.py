@@ -3,8 +3,6 @@
 The same folder gives the same bytes, on any number of cores.
 """
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +10,8 @@ from pathlib import Path
 
 from services.datasets import label_map, record_index
 from services.datasets.convert.shards import Converter, Shard, Written
-from services.datasets.convert.split import held_back
-from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
+from services.datasets.convert.split import Pattern, held_back
+from services.datasets.dataset import LABEL_MAP_FILE, Dataset, content_version, write_manifest
 from services.datasets.findings import Observation, Severity
 from services.datasets.formats.folder import unique_names
 from services.datasets.formats.picture import Entry, Source
@@ -43,7 +41,7 @@ class Division:
 
     share: float = DEFAULT_SHARE
     seed: int = 0
-    group: re.Pattern[str] | None = None
+    group: Pattern | None = None
 
 
 def import_folder(
@@ -58,7 +56,8 @@ def import_folder(
 ) -> Added:
     """Check every picture and create the dataset `name` below `root`, completely or not at all.
 
-    `format`: one of `recognise.FORMATS`, if the folder holds several. Raises DatasetError, a line for each problem.
+    `format`: one of `recognise.FORMATS`, if the folder holds several. `processes`: see `Converter`.
+    Raises DatasetError, a line for each problem.
     """
     check_name(root, name)
     division = division or Division()
@@ -154,12 +153,9 @@ def _describe(
     written: Sequence[tuple[str, Written]],
     division: Division,
 ) -> None:
-    """Write the label map and the manifest. The version is a hash of all that jobs read."""
+    """Write the label map and the manifest."""
     (building / LABEL_MAP_FILE).write_text(labels.text, encoding="utf-8")
     files = dict(written)
-    content = hashlib.sha256(labels.text.encode())
-    for name, file in sorted(files.items()):
-        content.update(f"{name} {file.sha256}\n".encode())
     splits = {}
     for split in SPLITS:
         names = [shard.file.name for shard in shards if shard.split == split]
@@ -174,6 +170,6 @@ def _describe(
         has_masks=survey.has_masks,
         source=source.format,
         seed=division.seed,
-        version=f"sha256:{content.hexdigest()}",
+        version=content_version(labels.text, {name: file.sha256 for name, file in files.items()}),
         **survey.described(),
     )

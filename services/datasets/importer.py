@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import BinaryIO
 
 from services.datasets import label_map, record_index, records
 from services.datasets.annotations import Annotated
-from services.datasets.dataset import LABEL_MAP_FILE, Dataset, write_manifest
+from services.datasets.dataset import LABEL_MAP_FILE, Dataset, content_version, write_manifest
 from services.datasets.findings import Observation, Severity
 from services.datasets.record_index import FileIndex
 from services.datasets.survey import Survey
@@ -24,6 +25,7 @@ __all__ = ["Added", "Keep", "Progress", "add", "check_name", "move_into_place"]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_FILES = 10_000
 _GENERATOR = "downshift-add"
+_SOURCE = "TFRecord"
 
 Progress = Callable[[int, int], None]  # bytes read, total bytes
 
@@ -95,8 +97,17 @@ def _describe(building: Path, classes: label_map.LabelMap, survey: Survey, files
         splits=splits,
         num_classes=classes.num_classes,
         has_masks=survey.has_masks,
+        source=_SOURCE,
+        version=content_version(
+            classes.text, {name: _digest(building / name) for names in files.values() for name in names}
+        ),
         **survey.described(),
     )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Reader:

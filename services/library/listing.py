@@ -30,6 +30,8 @@ _UNUSABLE: dict[str, Any] = {
     "boxes_per_class": {},
     "has_masks": False,
     "bytes": 0,
+    "format": None,
+    "version": None,
 }
 
 
@@ -59,6 +61,8 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
             "boxes_per_class": manifest["train"].get("objects_per_class", {}),
             "has_masks": found.has_masks,
             "bytes": int(manifest["bytes"]),
+            "format": _text(manifest.get("source")),
+            "version": _text(manifest.get("version")),
             "problem": None,
         }
     except (NotFound, ValueError, LookupError, TypeError, OSError) as error:
@@ -66,6 +70,10 @@ def _dataset(root: Path, name: str) -> dict[str, Any]:
         if isinstance(error, DatasetError):
             problem = str(error)
         return {**_UNUSABLE, "name": name, "problem": problem}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def list_checkpoints(settings: Settings) -> list[dict[str, Any]]:

@@ -5,19 +5,22 @@ It writes only into the folders of its request, never into the datasets and chec
 
 import dataclasses
 import errno
+import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from services import bounded_process
-from services.datasets import importer
 from services.domain.checkpoints import index
 from services.domain.checkpoints.index import UnreadableIndex
 from services.domain.tfrecord import DatasetError
-from services.library import unpack
+from services.library import dataset_archive, unpack
+from services.library.dataset_archive import ImportOptions
 from services.library.unpack import ArchiveError, TooLarge
 
 __all__ = ["CheckRequest", "CheckResult", "check"]
@@ -34,71 +37,59 @@ class CheckRequest:
     name: str
     archive: str
     ready: str
-    most_bytes: int
-    validation_share: float | None
+    most_bytes: int  # of the unpacked files
+    reserved_bytes: int  # of the disk, which stay free
+    options: dict[str, Any]  # of a dataset: the fields of ImportOptions
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """`code`: ok, too_large, no_space, refused, or host_error. `problems` are shown to the sender; empty with ok."""
+    """`code`: ok, too_large, no_space, refused, or host_error. `problems` are shown to the sender; empty with ok.
+
+    `warnings`: only with ok.
+    """
 
     code: str
     problems: list[str]
+    warnings: list[str]
 
 
 def check(request: CheckRequest) -> CheckResult:
     add = _dataset if request.kind == "dataset" else _checkpoint
     try:
-        add(request)
+        warnings = add(request)
     except TooLarge as error:
-        return CheckResult("too_large", [str(error)])
+        return CheckResult("too_large", [str(error)], [])
     except ArchiveError as error:
-        return CheckResult("refused", [str(error)[:_LONGEST_LINE]])
+        return CheckResult("refused", [str(error)[:_LONGEST_LINE]], [])
     except DatasetError as error:
-        return CheckResult("refused", [line[:_LONGEST_LINE] for line in str(error).splitlines()])
+        return CheckResult("refused", [line[:_LONGEST_LINE] for line in str(error).splitlines()], [])
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return CheckResult("host_error", [str(error)])
-        return CheckResult("no_space", ["the disk became full while the archive was unpacked; nothing was added"])
-    return CheckResult("ok", [])
+            return CheckResult("host_error", [str(error)], [])
+        return CheckResult("no_space", ["the disk became full while the archive was unpacked; nothing was added"], [])
+    return CheckResult("ok", [], [line[:_LONGEST_LINE] for line in warnings])
 
 
-def _unpacked(request: CheckRequest, folder: Path, is_wanted: Callable[[str], bool]) -> list[Path]:
+def _unpacked(
+    request: CheckRequest, folder: Path, is_wanted: Callable[[str], bool], keep_folders: bool = False
+) -> list[Path]:
     folder.mkdir(mode=0o755)
-    return unpack.unpack(Path(request.archive), folder, request.most_bytes, is_wanted)
+    return unpack.unpack(Path(request.archive), folder, request.most_bytes, is_wanted, keep_folders=keep_folders)
 
 
-def _dataset(request: CheckRequest) -> None:
-    folder = Path(request.archive).with_name("files")
-    files = _unpacked(request, folder, lambda file: not file.startswith("."))
-    labels = [file for file in files if file.suffix == ".pbtxt"]
-    if len(labels) != 1:
-        raise ArchiveError(f"has {len(labels)} label maps (*.pbtxt); one is needed")
-    records = sorted(file for file in files if file.suffix != ".pbtxt")
-    validation = [file for file in records if file.name.startswith("val")]
-    train = [file for file in records if not file.name.startswith("val")]
-    if not train:
-        raise ArchiveError("has no training files: TFRecord files whose names do not begin with val")
-    if not validation and request.validation_share is None:
-        raise ArchiveError(
-            "has no validation files: begin the names of some with val, "
-            "or hold back a share of the training images (validation_share=0.1)"
-        )
-    try:
-        importer.add(
-            Path(request.ready),
-            request.name,
-            train=train,
-            validation=validation,
-            labels=labels[0],
-            validation_share=request.validation_share,
-        )
-    except DatasetError as error:
-        # The temporary folder would mean nothing to the sender.
-        raise DatasetError(error.code, str(error).replace(f"{folder}/", "")) from None
+def _dataset(request: CheckRequest) -> list[str]:
+    folder, ready = Path(request.archive).with_name("files"), Path(request.ready)
+    files = _unpacked(request, folder, dataset_archive.is_wanted, keep_folders=True)
+
+    def tick() -> None:
+        if shutil.disk_usage(ready).free < request.reserved_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return dataset_archive.add(ready, request.name, folder, files, ImportOptions(**request.options), tick)
 
 
-def _checkpoint(request: CheckRequest) -> None:
+def _checkpoint(request: CheckRequest) -> list[str]:
     files = _unpacked(request, Path(request.ready, request.name), lambda file: bool(_CHECKPOINT.fullmatch(file)))
     names = [file.name for file in files]
     indexes = [name for name in names if name.endswith(".index")]
@@ -112,12 +103,15 @@ def _checkpoint(request: CheckRequest) -> None:
         index.read_shapes(Path(request.ready, request.name, indexes[0]))
     except UnreadableIndex as error:
         raise ArchiveError(f"{indexes[0]} cannot be read: {error}") from None
+    return []
 
 
 def main() -> int:
     request: dict[str, Any] = bounded_process.begin()
+    asked = CheckRequest(**request)
+    tempfile.tempdir = str(Path(asked.archive).parent)  # which is removed, however this process ends
     with bounded_process.memory_bounded():
-        result = check(CheckRequest(**request))
+        result = check(asked)
     bounded_process.answer(dataclasses.asdict(result))
     return 0
 

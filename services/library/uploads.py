@@ -22,6 +22,7 @@ from services.domain.tfrecord import DatasetError
 from services.errors import Busy, Conflict, Fault, Invalid, NoSpace
 from services.idempotency import RequestKey, Result
 from services.library import listing
+from services.library.dataset_archive import ImportOptions
 from services.library.upload_check import CheckRequest, CheckResult
 from services.settings import Settings
 from services.store.engine import Store
@@ -34,6 +35,7 @@ __all__ = [
     "UploadContext",
     "add_checkpoint",
     "add_dataset",
+    "check_options",
     "require_space",
     "service_stopping",
     "temporary_archive",
@@ -83,21 +85,30 @@ def _disk_full(settings: Settings) -> NoSpace:
     return NoSpace(f"the disk has only {in_mb(free)} free, and {in_mb(reserved)} are reserved for training")
 
 
+def check_options(options: ImportOptions) -> None:
+    """Raises Invalid. Call it before the archive is received."""
+    try:
+        options.pattern()
+    except ValueError as error:
+        raise Invalid([Fault("group", str(error))]) from None
+
+
 def add_dataset(
     context: UploadContext,
     principal: Principal,
     name: str,
     upload: Upload,
-    validation_share: float | None,
+    options: ImportOptions,
     idempotency_key: str | None,
 ) -> Result:
-    """Add TFRecord files with a label map (`*.pbtxt`). Files whose names begin with `val` are for validation.
+    """Add TFRecord files with a label map, or pictures in people's own format. The result has the warnings.
 
-    Raises Invalid with every problem of the records, Conflict("name_taken"), NoSpace, Busy.
+    Raises Invalid with every problem of the archive, Conflict("name_taken"), NoSpace, Busy.
     """
-    asked = {"name": name, "digest": upload.digest, "share": validation_share}
+    given = {name: value for name, value in dataclasses.asdict(options).items() if value is not None}
+    asked = {"name": name, "digest": upload.digest, "share": given.pop("validation_share", None), **given}
     key = RequestKey.of(principal.user_id, idempotency_key, "dataset", asked)
-    target = _Target("dataset", name, context.settings.datasets_dir, listing.show_dataset, validation_share)
+    target = _Target("dataset", name, context.settings.datasets_dir, listing.show_dataset, options)
     return _add(context, principal, upload, key, target)
 
 
@@ -109,7 +120,7 @@ def add_checkpoint(
     Raises Invalid, Conflict("name_taken"), NoSpace, Busy.
     """
     key = RequestKey.of(principal.user_id, idempotency_key, "checkpoint", {"name": name, "digest": upload.digest})
-    target = _Target("checkpoint", name, context.settings.checkpoints_dir, listing.show_checkpoint)
+    target = _Target("checkpoint", name, context.settings.checkpoints_dir, listing.show_checkpoint, ImportOptions())
     return _add(context, principal, upload, key, target)
 
 
@@ -121,7 +132,7 @@ class _Target:
     name: str
     root: Path
     show: Callable[[Settings, str], dict[str, Any]]
-    validation_share: float | None = None
+    options: ImportOptions
 
     @property
     def location(self) -> str:
@@ -141,8 +152,8 @@ def _add(
         return stored
     try:
         target.require_free_name()
-        _install(context, upload, target)
-        result = Result(target.show(context.settings, target.name), target.location)
+        warnings = _install(context, upload, target)
+        result = Result({**target.show(context.settings, target.name), "warnings": warnings}, target.location)
     except (Conflict, Invalid):
         stored = once.replay(context.store, key)
         if stored is not None:  # the same request, sent twice at once
@@ -162,22 +173,32 @@ def service_stopping() -> Busy:
     return Busy("the service is being stopped; nothing was added, send it again", 10)
 
 
-def _install(context: UploadContext, upload: Upload, target: _Target) -> None:
-    """Check into a temporary folder on the same file system, then rename: a killed process leaves nothing half done."""
+def _install(context: UploadContext, upload: Upload, target: _Target) -> list[str]:
+    """Check into a temporary folder on the same file system, then rename: a killed process leaves nothing half done.
+
+    Returns the warnings of the check.
+    """
     target.root.mkdir(parents=True, exist_ok=True)
     with working_folder(target.root, _UPLOAD) as ready:
-        _check(context, upload, target, ready)
+        warnings = _check(context, upload, target, ready)
         try:
             importer.move_into_place(ready / target.name, target.root / target.name)
         except DatasetError as error:
             raise Invalid([Fault("archive", str(error))]) from None
+    return warnings
 
 
-def _check(context: UploadContext, upload: Upload, target: _Target, ready: Path) -> None:
+def _check(context: UploadContext, upload: Upload, target: _Target, ready: Path) -> list[str]:
     settings = context.settings
     most, free = settings.max_upload_mb * _MB, _free_bytes(settings)
     request = CheckRequest(
-        target.kind, target.name, str(upload.file), str(ready), min(most, free), target.validation_share
+        kind=target.kind,
+        name=target.name,
+        archive=str(upload.file),
+        ready=str(ready),
+        most_bytes=min(most, free),
+        reserved_bytes=settings.min_free_disk_mb * _MB,
+        options=dataclasses.asdict(target.options),
     )
     limits = ProcessLimits(settings.upload_check_mb, settings.upload_check_s)
     try:
@@ -197,3 +218,4 @@ def _check(context: UploadContext, upload: Upload, target: _Target, ready: Path)
         raise _disk_full(settings)
     if result.problems:
         raise Invalid([Fault("archive", problem) for problem in result.problems])
+    return result.warnings

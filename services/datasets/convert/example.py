@@ -124,6 +124,8 @@ def _with_instances(objects: Sequence[Object], drawn: list[_Drawn], height: int,
         return drawn
     try:
         found = masks.read_instances(picture, [item.box for item in drawn], height, width)
+    except MemoryError:
+        raise
     except Exception as error:  # Pillow raises almost any exception for damaged images
         raise _Problem("mask_bad", str(error), item=f"mask {picture.path.name}") from None
     return [

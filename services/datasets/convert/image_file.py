@@ -43,6 +43,8 @@ def load(path: Path, annotated: tuple[int, int] | None) -> LoadedImage:
         encoded = path.read_bytes()
         with Image.open(io.BytesIO(encoded), formats=_FORMATS) as image:
             return _loaded(image, encoded, annotated)
+    except MemoryError:  # the picture may be good
+        raise
     except Exception as error:  # Pillow raises almost any exception for damaged images
         raise ValueError(f"cannot be read as a picture: {error}") from None
 

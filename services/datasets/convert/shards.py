@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.sharedctypes import Synchronized
@@ -54,13 +54,21 @@ class Written:
 
 
 class Converter:
-    """A pool of processes that read pictures of one source. They end with this process, however it ends."""
+    """A pool of processes that read pictures of one source. They end with this process, however it ends.
+
+    `processes`: by default one for each core. 0: a thread of this process, for which this process's limits hold.
+    """
 
     def __init__(self, root: Path, source: Source, processes: int | None = None) -> None:
         spawn = multiprocessing.get_context("spawn")
         self._done: Synchronized[int] = spawn.Value("q", 0)
-        count = processes or len(os.sched_getaffinity(0))
-        self._pool = ProcessPoolExecutor(count, spawn, _begin, (os.getpid(), root, source.read, self._done))
+        reader = (root, source.read, self._done)
+        self._pool: Executor
+        if processes == 0:
+            self._pool = ThreadPoolExecutor(1, initializer=_read_with, initargs=reader)
+        else:
+            count = processes or len(os.sched_getaffinity(0))
+            self._pool = ProcessPoolExecutor(count, spawn, _begin, (os.getpid(), *reader))
 
     def __enter__(self) -> Self:
         return self
@@ -102,11 +110,15 @@ _reader: Any = None  # of this process: folder, the source's `read`, pictures do
 
 
 def _begin(parent: int, *reader: Any) -> None:
-    global _reader
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:  # it died before prctl
         os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    _read_with(*reader)
+
+
+def _read_with(*reader: Any) -> None:
+    global _reader
     _reader = reader
 
 

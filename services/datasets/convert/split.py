@@ -3,11 +3,18 @@
 import hashlib
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
-__all__ = ["held_back"]
+__all__ = ["Pattern", "held_back"]
 
 
-def held_back(names: Sequence[str], share: float, seed: int, group: re.Pattern[str] | None = None) -> set[str]:
+class Pattern(Protocol):
+    """A compiled regular expression."""
+
+    def search(self, text: str, /) -> re.Match[str] | None: ...
+
+
+def held_back(names: Sequence[str], share: float, seed: int, group: Pattern | None = None) -> set[str]:
     """The names to validate on: about this share, at least one and not all.
 
     The same names give the same choice in any order. Names with the same match of `group` stay together: its groups if
