@@ -9,7 +9,7 @@ from api.http.created import created
 from api.http.problems import documented
 from api.schemas.base import LARGEST_COUNT
 from api.schemas.dataset_details import DatasetDetails
-from api.schemas.datasets import AddedDataset, Dataset, Datasets
+from api.schemas.datasets import AddedDataset, Datasets
 from api.upload_receiver import UPLOAD, NewName, receive_upload
 from services.idempotency import Result
 from services.library import dataset_details, listing, uploads

@@ -1,5 +1,6 @@
 // The datasets that a job can use.
 import { get, maySubmit, whoami } from "../shared/api.js";
+import { uploadForm } from "../datasets/upload.js";
 import { dot } from "../shared/badges.js";
 import { CURL_TOKEN } from "../shared/clipboard.js";
 import { $, h, setContent, setText } from "../shared/dom.js";
@@ -20,8 +21,10 @@ async function datasets(place) {
         cell(
           "Dataset",
           h("a", { href: `/datasets/${encodeURIComponent(one.name)}` }, h("b", {}, one.name)),
+          one.version ? version(one.version) : null,
           one.problem ? h("span", { class: "reason" }, dot("cannot be used", "failed"), ` ${one.problem}`) : null,
         ),
+        cell("Format", one.format ?? "–"),
         numberCell("Images", wholeNumber(one.images)),
         numberCell("Validation", wholeNumber(one.validation_images)),
         numberCell("Boxes", one.boxes === null ? "–" : wholeNumber(one.boxes)),
@@ -34,8 +37,14 @@ async function datasets(place) {
   );
 }
 
-const send = () => `tar c -C records . | curl -sS -X POST -T - ${CURL_TOKEN} \\
-  -H 'Content-Type: application/x-tar' '${location.origin}/v1/datasets?name=cones'`;
+const send = () => `curl -sS -X POST -T cones.zip ${CURL_TOKEN} \\
+  -H 'Content-Type: application/zip' '${location.origin}/v1/datasets?name=cones'`;
+
+/** The first figures of the content's hash; all of them on hover. */
+function version(text) {
+  const short = text.split(":").pop().slice(0, 12);
+  return h("span", { class: "reason muted mono", title: text }, short);
+}
 
 /** The number of classes, and the first few with their number of boxes. */
 function classes({ classes: names, boxes_per_class: often }) {
@@ -59,4 +68,5 @@ function classes({ classes: names, boxes_per_class: often }) {
 }
 
 setText($("#send"), send());
+uploadForm(() => datasets($("#datasets")));
 datasets($("#datasets")).catch(showProblem);

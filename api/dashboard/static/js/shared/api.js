@@ -5,7 +5,7 @@ class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || `the service answered ${status}`);
     this.status = status;
-    this.code = body.type?.split("/").pop() ?? "";
+    this.code = body.code ?? "";
     this.errors = body.errors ?? [];
   }
 }
@@ -47,15 +47,49 @@ async function ask(method, path, body, { signal, headers = {} } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, { detail: "cannot reach the service: check that it is running and that you are online" });
   }
-  if (answer.status === 401 && path !== "/v1/session") {
+  const kind = answer.headers.get("Content-Type") ?? "";
+  return content(path, answer.status, kind.includes("json") && answer.status !== 204, await answer.text());
+}
+
+/**
+ * Posts a file. Calls `progress(sent, total)` while it is sent; with `sent === total` the service has all of it.
+ * `fetch` cannot tell the progress.
+ */
+export async function upload(path, file, { type, signal, progress }) {
+  if (csrf === null) await whoami();
+  const request = new XMLHttpRequest();
+  request.open("POST", path);
+  request.setRequestHeader("Accept", "application/json");
+  request.setRequestHeader("Content-Type", type);
+  if (csrf) request.setRequestHeader("X-CSRF-Token", csrf);
+  request.upload.addEventListener("progress", (event) => progress(event.loaded, file.size));
+  request.upload.addEventListener("load", () => progress(file.size, file.size));
+  signal.addEventListener("abort", () => request.abort());
+  await new Promise((resolve, reject) => {
+    request.addEventListener("load", resolve);
+    request.addEventListener("abort", () => reject(new DOMException("stopped", "AbortError")));
+    request.addEventListener("error", () => {
+      const detail =
+        "the connection was lost while the file was sent: check that the service is running, and try again";
+      reject(new Problem(0, { detail }));
+    });
+    progress(0, file.size);
+    request.send(file);
+  });
+  const kind = request.getResponseHeader("Content-Type") ?? "";
+  return content(path, request.status, kind.includes("json"), request.responseText);
+}
+
+/** What was answered. Throws a Problem if it is an error. */
+function content(path, status, isJson, text) {
+  if (status === 401 && path !== "/v1/session") {
     location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
     return new Promise(() => {}); // never resolves: the browser is leaving the page
   }
-  if (answer.status === 204) return null; // no content, whatever its Content-Type
-  const kind = answer.headers.get("Content-Type") ?? "";
-  const content = kind.includes("json") ? await answer.json() : await answer.text();
-  if (!answer.ok) throw new Problem(answer.status, typeof content === "string" ? { detail: content } : content);
-  return content;
+  if (status === 204) return null; // no content, whatever its Content-Type
+  const found = isJson ? JSON.parse(text) : text;
+  if (status < 200 || status > 299) throw new Problem(status, isJson ? found : { detail: text });
+  return found;
 }
 
 /** A query string such as `?a=1&b=2`. Leaves out empty values; repeats the name for each item of a list. */
