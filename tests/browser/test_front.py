@@ -317,7 +317,7 @@ def test_the_bar_says_when_the_service_is_unreachable_and_when_it_is_back(
 def test_the_command_that_adds_a_dataset_uses_the_url_of_this_service(service: Service, open_tab: Tab) -> None:
     page = open_tab(service)
     page.goto(f"{service.url}/datasets")
-    page.get_by_text("Add a dataset").click()
+    page.get_by_text("From the command line").click()
     expect(page.locator("#send")).to_contain_text(f"'{service.url}/v1/datasets?name=cones'")
 
 
