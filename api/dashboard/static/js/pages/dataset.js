@@ -3,9 +3,9 @@ import { get, maySubmit, whoami } from "../shared/api.js";
 import { $, h, setContent, setText } from "../shared/dom.js";
 import { bytes, wholeNumber } from "../shared/format.js";
 import { trainLink } from "../shared/table_cells.js";
-import { showFindings } from "../dataset/findings.js";
-import { showSamples } from "../dataset/samples.js";
-import { showStatistics } from "../dataset/statistics.js";
+import { showFindings } from "../datasets/findings.js";
+import { showSamples } from "../datasets/samples.js";
+import { showStatistics } from "../datasets/statistics.js";
 
 const root = $("#dataset");
 const { name } = root.dataset;
