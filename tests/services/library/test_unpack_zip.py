@@ -204,11 +204,11 @@ def many_in_tar(count: int) -> bytes:
     return made.getvalue()
 
 
-@pytest.mark.parametrize(("make", "count"), [(many_in_zip, 1_000_000), (many_in_zip, 300_000), (many_in_tar, 6000)])
+@pytest.mark.parametrize(("make", "count"), [(many_in_zip, 1_000_000), (many_in_zip, 6000), (many_in_tar, 6000)])
 def test_too_many_entries_are_refused_before_anything_is_written(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[int], bytes], count: int
 ) -> None:
-    if make is many_in_tar:
+    if count < 1_000_000:
         monkeypatch.setattr("services.library.unpack._MOST_WITH_FOLDERS", 5000)
     data = make(count)
     said = refused(tmp_path, folder, data, 64 * MB)
