@@ -11,6 +11,7 @@ def test_datasets_are_listed_and_shown(service: Service) -> None:
     assert (dataset["images"], dataset["validation_images"], dataset["problem"]) == (4, 2, None)
     assert dataset["boxes"] == sum(dataset["boxes_per_class"].values()) > 0
     assert set(dataset["boxes_per_class"]) <= set(dataset["classes"])
+    assert (dataset["format"], dataset["version"]) == (None, None)  # as in older manifests
     assert service.get("/v1/datasets/shapes").json().items() >= dataset.items()
 
 

@@ -45,8 +45,22 @@ def test_generated_and_added_datasets_are_found(home: Path) -> None:
 
 def test_generated_and_added_datasets_are_listed(home: Path) -> None:
     cones, sample = listing.list_datasets(Settings(home=home))
-    assert cones == sample | {"name": "cones"}
+    assert cones == sample | {"name": "cones", "format": "TFRecord", "version": cones["version"]}
     assert cones["problem"] is None
+    assert cones["version"].startswith("sha256:")
+    assert (sample["format"], sample["version"]) == (None, None)
+
+
+def test_the_version_changes_with_what_jobs_read(home: Path) -> None:
+    made = library.find(home / "datasets", "shapes")
+
+    def version(name: str, **files: Any) -> str:
+        added = add(home / "datasets", name, labels=made.label_map, **files).dataset
+        return str(json.loads((added.folder / "dataset.json").read_text())["version"])
+
+    first = version("a", train=made.train_files, validation=made.validation_files)
+    assert version("b", train=made.train_files, validation=made.validation_files) == first
+    assert version("c", train=made.validation_files, validation=made.train_files) != first
 
 
 def test_the_first_version_of_the_sample_is_still_read(home: Path) -> None:
