@@ -74,7 +74,11 @@ function chosen() {
 
 function acceptDrops(zone, take) {
   // A file that is dropped beside the zone must not replace the page.
-  for (const kind of ["dragover", "drop"]) window.addEventListener(kind, (event) => event.preventDefault());
+  for (const kind of ["dragover", "drop"]) {
+    window.addEventListener(kind, (event) => {
+      if (event.dataTransfer.types.includes("Files")) event.preventDefault();
+    });
+  }
   zone.addEventListener("dragover", () => zone.classList.add("over"));
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
   zone.addEventListener("drop", (event) => {
