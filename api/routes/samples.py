@@ -9,6 +9,7 @@ from api.dependencies import Caller, Context
 from api.http import cursors
 from api.http.file_response import WHOLE
 from api.http.problems import documented
+from api.schemas import patterns
 from api.schemas.samples import Samples
 from services.library import samples
 
@@ -44,7 +45,7 @@ def list_samples(
 @router.get("/{sample_id}/image", response_class=Response, responses=WHOLE)
 def read_image(
     name: _DatasetName,
-    sample_id: Annotated[str, Path(pattern=r"^(train|validation)-[0-9]{1,12}$", examples=["train-0"])],
+    sample_id: Annotated[str, Path(pattern=patterns.SAMPLE, examples=["train-0"])],
     context: Context,
     caller: Caller,
 ) -> Response:

@@ -14,11 +14,15 @@ class Dataset(BaseModel):
     boxes_per_class: dict[str, int]
     has_masks: bool
     bytes: int
+    # Defaults: answers that an earlier version stored lack these two.
     format: str | None = Field(
-        description="What it was imported from, such as COCO; null if that was not recorded.", examples=["COCO"]
+        default=None,
+        description="What it was imported from, such as COCO; null if that was not recorded.",
+        examples=["COCO"],
     )
     version: str | None = Field(
-        description="A hash of all that jobs read: datasets of the same version are equal; null for older ones."
+        default=None,
+        description="A hash of all that jobs read: datasets of the same version are equal; null for older ones.",
     )
     problem: str | None = Field(description="Why it cannot be used; null: it can.")
 

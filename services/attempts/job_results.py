@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from services.domain.contract import CHECKPOINTS_DIR, BestMetric, Outcome
+from services.planning.adopt import end_early
 from services.sanitize import count, number, text
 from services.store.models import Job
 
@@ -16,7 +17,10 @@ def note_best(job: Job, attempt: int, data: Mapping[str, Any]) -> None:
     """Store the best checkpoint that an event of a trainer names. Null: there is none yet, of this architecture."""
     if "best" not in data:
         return  # another event, or an older trainer
-    _store(job, best=_best(attempt, data["best"]))
+    best, before = _best(attempt, data["best"]), (job.results or {}).get("best")
+    if best and before and {**before, "attempt": attempt} == best:
+        return  # a resumed trainer reports what an earlier attempt found
+    _store(job, best=best)
 
 
 def note_end(job: Job, outcome: Outcome) -> None:
@@ -28,7 +32,7 @@ def note_end(job: Job, outcome: Outcome) -> None:
         _store(job, exported_checkpoint={**of_export, "metric": exported.metric and str(exported.metric)})
     if outcome.stopped_early:
         _store(job, stopped_early=text(f"{outcome.message[:1].upper()}{outcome.message[1:]}."))
-        job.steps = max(1, min(count(outcome.step) or 0, job.steps))
+        end_early(job, count(outcome.step) or 0)
 
 
 def _store(job: Job, **results: Any) -> None:

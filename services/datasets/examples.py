@@ -4,7 +4,7 @@ The schema is built in a separate descriptor pool. TensorFlow registers the same
 a second registration there would fail.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from services.domain.tfrecord import DatasetError
 
-__all__ = ["Feature", "decode", "encode"]
+__all__ = ["Feature", "decode", "decode_some", "encode"]
 
 Feature = list[bytes] | list[float] | list[int]
 
@@ -43,11 +43,24 @@ def encode(
 
 def decode(payload: bytes) -> dict[str, Feature]:
     """The features of a serialized Example, by name. Raises DatasetError."""
+    features = _parsed(_Example, payload).features.feature
+    return {name: _values(feature) for name, feature in sorted(features.items())}
+
+
+def decode_some(payload: bytes, names: Collection[str]) -> dict[str, Feature]:
+    """These features only, if they are there. The others stay bytes: a list of numbers takes ten times as much memory.
+
+    Raises DatasetError.
+    """
+    features = _parsed(_UndecodedExample, payload).features.feature
+    return {name: _values(_parsed(_Feature, features[name])) for name in names if name in features}
+
+
+def _parsed(kind: Any, payload: bytes) -> Any:
     try:
-        example = _Example.FromString(payload)
+        return kind.FromString(payload)
     except DecodeError as error:
         raise DatasetError("dataset_bad_example", f"not a tf.train.Example: {error}") from None
-    return {name: _values(feature) for name, feature in sorted(example.features.feature.items())}
 
 
 def _fill(target: Any, values: Iterable[object]) -> None:
@@ -60,7 +73,8 @@ def _values(feature: Any) -> Feature:
     return list(getattr(feature, kind).value) if kind else []
 
 
-def _example_class() -> Any:
+def _classes() -> tuple[Any, Any, Any]:
+    """Example, Feature, and an Example whose features are bytes that nobody has decoded."""
     file = descriptor_pb2.FileDescriptorProto(name="downshift/example.proto", package=_PACKAGE, syntax="proto3")
     _add_value_list(file, "BytesList", _FIELD.TYPE_BYTES)
     _add_value_list(file, "FloatList", _FIELD.TYPE_FLOAT)
@@ -73,18 +87,29 @@ def _example_class() -> Any:
     ):
         _add_message_field(feature, name, number, kind).oneof_index = 0
 
-    features = file.message_type.add(name="Features")
-    entry = features.nested_type.add(name="FeatureEntry")
-    entry.options.map_entry = True
-    entry.field.add(name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL)
-    _add_message_field(entry, "value", 2, "Feature")
-    _add_message_field(features, "feature", 1, "Features.FeatureEntry").label = _FIELD.LABEL_REPEATED
-
-    _add_message_field(file.message_type.add(name="Example"), "features", 1, "Features")
+    _add_message_field(_add_example(file, ""), "value", 2, "Feature")
+    _add_example(file, "Undecoded").field.add(
+        name="value", number=2, type=_FIELD.TYPE_BYTES, label=_FIELD.LABEL_OPTIONAL
+    )
 
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.Example"))
+    whole, single, undecoded = (
+        message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+        for name in ("Example", "Feature", "UndecodedExample")
+    )
+    return whole, single, undecoded
+
+
+def _add_example(file: descriptor_pb2.FileDescriptorProto, prefix: str) -> descriptor_pb2.DescriptorProto:
+    """Add an Example and its map of features; returns the map's entry, which lacks the value."""
+    features = file.message_type.add(name=f"{prefix}Features")
+    entry = features.nested_type.add(name="FeatureEntry")
+    entry.options.map_entry = True
+    entry.field.add(name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL)
+    _add_message_field(features, "feature", 1, f"{prefix}Features.FeatureEntry").label = _FIELD.LABEL_REPEATED
+    _add_message_field(file.message_type.add(name=f"{prefix}Example"), "features", 1, f"{prefix}Features")
+    return entry
 
 
 def _add_value_list(file: descriptor_pb2.FileDescriptorProto, name: str, kind: "_FIELD.Type.ValueType") -> None:
@@ -105,4 +130,4 @@ def _add_message_field(
     )
 
 
-_Example = _example_class()
+_Example, _Feature, _UndecodedExample = _classes()

@@ -139,6 +139,7 @@ def _written(
             survey.count(written.split, file, picture, found, digest)
         written.found.clear()
         survey.statistics[written.split].merge(written.statistics)
+        survey.is_partial |= written.is_partial
         yield shard.file.name, written
         if survey.is_full:
             return

@@ -47,6 +47,7 @@ class Row:
     length: int
     height: int
     width: int
+    boxes: int
 
 
 class FileIndex:
@@ -113,7 +114,7 @@ class RecordIndex:
         if not 0 <= number < len(self._rows):
             return None
         row = self._rows[number]
-        place = (int(row[name]) for name in ("file", "offset", "length", "height", "width"))
+        place = (int(row[name]) for name in ("file", "offset", "length", "height", "width", "boxes"))
         return Row(number, *place)
 
     def chosen(self, label: int | None, sort: str, start: int, limit: int) -> tuple[int, Iterator[Row]]:

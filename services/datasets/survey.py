@@ -26,6 +26,7 @@ class Survey:
     def __init__(self, labels: LabelMap) -> None:
         self.findings = Findings()
         self.statistics = {split: Statistics() for split in SPLITS}
+        self.is_partial = False  # not all was read, as there were too many problems
         self._labels = labels
         self._images: Counter[str] = Counter()
         self._objects: dict[str, Counter[int]] = {split: Counter() for split in SPLITS}
@@ -109,8 +110,8 @@ class Survey:
                 self._check_use(split, is_broken)
         if self.is_refused:
             lines = self.findings.error_lines()
-            if self.is_full:
-                lines.append(f"and perhaps more: reading stopped after {MOST_PROBLEMS:,} problems")
+            if self.is_full or self.is_partial:
+                lines.append(f"and perhaps more: reading stopped after {self.findings.errors:,} problems")
             raise DatasetError("dataset_bad_example", "\n".join(lines))
         self._check_whole()
 

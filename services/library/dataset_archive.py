@@ -2,6 +2,7 @@
 
 import re
 import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ ARCHIVE_FORMATS = (RECORDS, *FORMATS)
 LONGEST_GROUP = 200  # characters
 _PATTERN_S = 3.0  # of processor time, for all pictures together
 _ANNOTATIONS = frozenset((".json", ".xml", ".txt", ".yaml", ".yml", ".names", ".data", ".pbtxt"))
+_NO_RECORDS = PICTURES | _ANNOTATIONS | {".index"}  # the last is that of a dataset's folder here
 _ARCHIVES = frozenset((".zip", ".tar", ".gz", ".tgz", ".7z", ".rar"))
 _IGNORED = frozenset(("__MACOSX", "Thumbs.db", "desktop.ini"))
 
@@ -53,12 +55,12 @@ def add(
 ) -> list[str]:
     """Create the dataset `name` below `root` from the unpacked `files` in `folder`; returns the warnings.
 
-    Calls `tick` every second while pictures are read. Raises ArchiveError, or DatasetError with a line for each
-    problem. Paths in both, and in the warnings, are those in the archive.
+    Calls `tick` every second while pictures or records are read. Raises ArchiveError, or DatasetError with a line for
+    each problem. Paths in both, and in the warnings, are those in the archive.
     """
     try:
         if _are_records(files, options.format):
-            added = _add_records(root, name, files, options)
+            added = _add_records(root, name, files, options, tick)
         else:
             added = import_folder(
                 root,
@@ -115,7 +117,9 @@ def _without_outer_folders(folder: Path) -> Path:
         folder = inside[0]
 
 
-def _add_records(root: Path, name: str, files: Sequence[Path], options: ImportOptions) -> importer.Added:
+def _add_records(
+    root: Path, name: str, files: Sequence[Path], options: ImportOptions, tick: Callable[[], None]
+) -> importer.Added:
     """Files whose names begin with `val` are for validation."""
     for option in ("seed", "group"):
         if getattr(options, option) is not None:
@@ -123,7 +127,7 @@ def _add_records(root: Path, name: str, files: Sequence[Path], options: ImportOp
     labels = [file for file in files if file.suffix == ".pbtxt"]
     if len(labels) != 1:
         raise ArchiveError(f"has {len(labels)} label maps (*.pbtxt); one is needed")
-    records = sorted(file for file in files if file.suffix != ".pbtxt")
+    records = sorted(file for file in files if file.suffix.lower() not in _NO_RECORDS)
     validation = [file for file in records if file.name.startswith("val")]
     train = [file for file in records if not file.name.startswith("val")]
     if not train:
@@ -134,8 +138,26 @@ def _add_records(root: Path, name: str, files: Sequence[Path], options: ImportOp
             "or hold back a share of the training images (validation_share=0.1)"
         )
     return importer.add(
-        root, name, train=train, validation=validation, labels=labels[0], validation_share=options.validation_share
+        root,
+        name,
+        train=train,
+        validation=validation,
+        labels=labels[0],
+        validation_share=options.validation_share,
+        progress=_each_second(tick),
     )
+
+
+def _each_second(tick: Callable[[], None]) -> importer.Progress:
+    last = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            tick()
+
+    return progress
 
 
 def _division(options: ImportOptions) -> Division:

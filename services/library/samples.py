@@ -1,6 +1,7 @@
 """Show single records of a dataset: their boxes, and their images as they are stored."""
 
 import functools
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,12 @@ __all__ = ["Choice", "Picture", "list_samples", "read_picture"]
 _MOST_BYTES = 64 * 2**20  # of one record that is read
 _MOST_BYTES_OF_LIST = 256 * 2**20  # of all records of one answer
 _MOST_BOXES = 300  # of one sample
+_MOST_READ_BOXES = 20_000  # of one sample; with more, only its image is shown
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
+_IMAGE = "image/encoded"
+_FILE_NAME, _SOURCE_ID = "image/filename", "image/source_id"
+_TEXTS, _LABELS = "image/object/class/text", "image/object/class/label"
+_SHOWN = (_FILE_NAME, _SOURCE_ID, _TEXTS, _LABELS, *(f"image/object/bbox/{side}" for side in _SIDES))
 # The types that a browser shows and never runs, by how their files begin.
 _KINDS = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 _TOO_OLD = (
@@ -80,7 +86,7 @@ def read_picture(settings: Settings, name: str, sample: str) -> Picture:
         row = index.row(int(number)) if index is not None else None
         if row is None:
             raise NotFound(f"there is no sample {sample!r}")
-        content = bytes(next(iter(_features(dataset, split, row).get("image/encoded", [])), b""))
+        content = bytes(next(iter(_features(dataset, split, row, [_IMAGE]).get(_IMAGE, [])), b""))
     except DatasetError as error:
         raise NotFound(str(error)) from None
     kind = next((kind for magic, kind in _KINDS.items() if content.startswith(magic)), None)
@@ -123,14 +129,16 @@ def _sample(dataset: Dataset, split: str, row: Row, labels: LabelMap) -> dict[st
     """A record that cannot be read is shown too, with its problem."""
     shown = {"id": f"{split}-{row.number}", "name": "", "width": row.width, "height": row.height, "problem": None}
     try:
-        features = _features(dataset, split, row)
+        if row.boxes > _MOST_READ_BOXES:
+            raise DatasetError("dataset_refused", f"{row.boxes:,} boxes: too many to show")
+        features = _features(dataset, split, row, _SHOWN)
     except DatasetError as error:
-        return {**shown, "objects": 0, "boxes": [], "problem": str(error)}
+        return {**shown, "objects": row.boxes, "boxes": [], "problem": str(error)}
     boxes = list(zip(*(features.get(f"image/object/bbox/{side}", []) for side in _SIDES), strict=False))
     names = _names(features, labels)
     return {
         **shown,
-        "name": _text(features, "image/filename") or _text(features, "image/source_id"),
+        "name": _text(features, _FILE_NAME) or _text(features, _SOURCE_ID),
         "objects": len(boxes),
         "boxes": [
             {"label": label, **dict(zip(_SIDES, box, strict=True))}
@@ -141,8 +149,8 @@ def _sample(dataset: Dataset, split: str, row: Row, labels: LabelMap) -> dict[st
 
 def _names(features: dict[str, Any], labels: LabelMap) -> list[str]:
     """Of the objects, as the label map shows them. The text counts where there are both, as in training."""
-    texts = [text.decode(errors="replace") for text in features.get("image/object/class/text", [])]
-    numbers = [labels.ids.get(text, 0) for text in texts] or features.get("image/object/class/label", [])
+    texts = [text.decode(errors="replace") for text in features.get(_TEXTS, [])]
+    numbers = [labels.ids.get(text, 0) for text in texts] or features.get(_LABELS, [])
     return [labels.names.get(number, "?") for number in numbers]
 
 
@@ -151,7 +159,7 @@ def _text(features: dict[str, Any], name: str) -> str:
     return values[0].decode(errors="replace")[:256] if values else ""
 
 
-def _features(dataset: Dataset, split: str, row: Row) -> dict[str, Any]:
+def _features(dataset: Dataset, split: str, row: Row, names: Collection[str]) -> dict[str, Any]:
     """Raises DatasetError if the record is too large, or is not the one that was indexed."""
     if row.length > _MOST_BYTES:
         problem = f"the record has {in_mb(row.length)}, more than the {in_mb(_MOST_BYTES)} that are shown"
@@ -161,7 +169,7 @@ def _features(dataset: Dataset, split: str, row: Row) -> dict[str, Any]:
     payload = tfrecord.payload_of(_bytes(file, row), masked_crc32c) if file else None
     if payload is None:
         raise DatasetError("dataset_corrupt", "the record was changed since the dataset was added")
-    return dict(examples.decode(payload))
+    return dict(examples.decode_some(payload, names))
 
 
 def _bytes(file: Path, row: Row) -> bytes:

@@ -41,7 +41,8 @@ def read_zip(archive: Path, most_entries: int, most_bytes: int) -> Iterator[Arch
         entries = sorted(opened.infolist(), key=lambda entry: entry.header_offset)
         _check(entries, most_entries, most_bytes, opened.start_dir)
         for entry in entries:
-            yield ArchiveEntry(_name(entry), entry.is_dir(), functools.partial(_content, opened, entry))
+            name = _name(entry)
+            yield ArchiveEntry(name, name.endswith("/"), functools.partial(_content, opened, entry))
 
 
 class _Bounded(io.FileIO):

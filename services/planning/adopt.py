@@ -1,7 +1,7 @@
 """The only writer of a job's plan.
 
 The plan is written when a job is submitted, fitted to the present devices, grown on a larger one, shrunk back, probed,
-or out of memory. `job.planned`, which explains the plan, is written here too.
+or out of memory. `job.planned`, which explains the plan, and `job.steps` are written here too.
 """
 
 import datetime
@@ -19,7 +19,7 @@ from services.store import events
 from services.store.models import Attempt, Job
 from services.webhooks import outbox
 
-__all__ = ["plan_after_oom", "plan_new_job", "plan_while_queued", "probed_plan", "record_remedy"]
+__all__ = ["end_early", "plan_after_oom", "plan_new_job", "plan_while_queued", "probed_plan", "record_remedy"]
 
 
 def plan_new_job(job: Job, plan: Plan, planned: Mapping[str, Any]) -> None:
@@ -68,6 +68,11 @@ def probed_plan(job: Job, attempt: Attempt, plan: Plan, planned: Mapping[str, An
     attempt.plan, attempt.planned = plan.to_dict(), dict(planned)
     job.plan, job.planned = plan.to_dict(), dict(planned)
     job.version += 1
+
+
+def end_early(job: Job, step: int) -> None:
+    """Training stopped early: this step was the last one. The plan stays what was planned."""
+    job.steps = max(1, min(step, job.steps))
 
 
 def record_remedy(job: Job, summary: str, changes: Sequence[Change]) -> None:

@@ -50,9 +50,7 @@ def test_no_dataset_is_visible_and_the_next_start_removes_what_was_left(
             sender = threading.Thread(target=send, args=(address, token, archive, "name=pets&group=(a%2B)%2B$"))
             sender.start()
             until("the files", lambda: list(settings.home.glob(".upload-*/files/classes.txt")))
-            checks = [
-                pid for file in Path(f"/proc/{api.pid}/task").glob("*/children") for pid in file.read_text().split()
-            ]
+            checks = children(api.pid)
             assert checks
             assert setup.prepare(settings, say=lambda _: None) is None  # another start leaves it alone
             assert list(settings.datasets_dir.glob(".upload-*"))

@@ -14,6 +14,7 @@ from services.domain.jobs.states import State
 from services.settings import Settings
 from services.store import training_series
 from services.store.engine import Store
+from services.store.models import Measurement
 from services.users import principal
 from tests.support.newcomer import Newcomer, Started, until
 from tests.support.training.records import Records
@@ -113,12 +114,14 @@ class Service:
         return items
 
     def tidy(self) -> None:
-        """Cancel all jobs, and wait until none runs or waits."""
+        """Cancel all jobs, wait until none runs or waits, and forget what they needed: later plans are as asked."""
         self.behave()
         for job in self.open_jobs():
             with suppress(AssertionError):  # it has just ended
                 self.ask("POST", f"/v1/jobs/{job['id']}/cancel")
         until("no open jobs", lambda: not self.open_jobs())
+        with self.store() as store, store.transaction() as session:
+            session.query(Measurement).delete()
 
     @contextmanager
     def store(self) -> Iterator[Store]:

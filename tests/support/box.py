@@ -56,6 +56,7 @@ class Box:
         )
         monkeypatch.setenv("FAKE_TRAINER", str(self.behaviour_file))
         monkeypatch.setenv("FAKE_QUALIFIER", str(self.checks_file))
+        self._holds = 0
         self.owner = self.furnish()
         self.behave()
         self.worker = Worker(self.settings)
@@ -71,11 +72,16 @@ class Box:
         self.behaviour_file.write_text(json.dumps({"observer": str(self.observer), **behaviour}))
 
     def hold(self, at: int | str, **behaviour: Any) -> None:
-        """Trainers that start from now on stay at this step, or in this phase, until `go`."""
-        self.behave(waits_for=str(self.home / "go"), waits_at=at, **behaviour)
+        """Trainers that start from now on stay at this step, or in this phase, until the next `go`."""
+        self._holds += 1
+        self.behave(waits_for=str(self._go_file), waits_at=at, **behaviour)
 
     def go(self) -> None:
-        (self.home / "go").touch()
+        self._go_file.touch()
+
+    @property
+    def _go_file(self) -> Path:
+        return self.home / f"go-{self._holds}"
 
     def checks(self, **by_uuid: Any) -> None:
         """Set what checks of these GPUs find from now on (tests/support/training/fake_qualifier.py)."""

@@ -14,6 +14,7 @@ WRITERS = {
     "waiting_for": "services/jobs/transitions.py",
     "plan": "services/planning/adopt.py",
     "planned": "services/planning/adopt.py",
+    "steps": "services/planning/adopt.py",
 }
 
 

@@ -283,11 +283,11 @@ class Attempt:
 
     def _load_what_is_exported(self) -> Exported:
         metric, best, step = self.spec.best_metric, self.best.history.best, self.progress.step
+        value = value_of(self.progress.metrics, metric) if self.evaluated_step == step else None
         if self.spec.export_checkpoint is Kept.BEST and best and self.best.path:
-            is_current = (best.step, best.batch) == (step, self.batch)
+            is_current = (best.step, best.batch, best.value) == (step, self.batch, value)
             if is_current or self.checkpoints.load(self.best.path):
                 return Exported(Kept.BEST, best.step, metric, best.value)
-        value = value_of(self.progress.metrics, metric) if self.evaluated_step == step else None
         return Exported(Kept.LAST, step, None if value is None else metric, value)
 
     @contextmanager

@@ -51,6 +51,7 @@ class Written:
     index: FileIndex = field(default_factory=FileIndex)
     bytes: int = 0
     sha256: str = ""
+    is_partial: bool = False  # there were so many problems that reading stopped
 
 
 class Converter:
@@ -189,4 +190,5 @@ def _payloads(shard: Shard, ids: Mapping[str, int], written: Written) -> Iterato
         with done.get_lock():
             done.value += 1
         if problems >= _MOST_PROBLEMS:
+            written.is_partial = True
             return

@@ -16,6 +16,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from api.app import create_app
+from services.datasets import shapes
 from services.datasets.dataset import Dataset, read_manifest
 from services.datasets.import_folder import Division, import_folder
 from services.store.models import AuditEntry, Job
@@ -83,6 +84,15 @@ def test_a_job_trains_on_an_upload(service: Service, tmp_path: Path) -> None:
     assert service.post("/v1/jobs", json={**BODY, "dataset": "pets"}).status_code == 202
     with service.store.reading() as session:
         assert session.query(AuditEntry).filter_by(action="dataset.add", target="dataset pets").count() == 1
+
+
+def test_the_records_of_a_folder_with_a_picture_are_imported_on_request(service: Service, tmp_path: Path) -> None:
+    """Here the folder of a dataset of this service."""
+    made = shapes.generate(tmp_path / "own", train=4, validation=2, size=64)
+    own_data.scenes()[0].save(made.folder)
+    archive = zipped(made.folder)
+    assert "format=tfrecord" in expect_problem(send(service, "name=again", archive), 422, "invalid")["detail"]
+    assert send(service, "name=again&format=tfrecord", archive).json()["images"] == 4
 
 
 def undivided(folder: Path) -> None:

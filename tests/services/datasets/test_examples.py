@@ -43,3 +43,16 @@ def test_bytes_that_are_not_an_example_are_refused() -> None:
 def test_the_default_pool_is_left_to_tensorflow() -> None:
     with pytest.raises(KeyError):
         descriptor_pool.Default().FindFileByName("downshift/example.proto")
+
+
+def test_some_features_are_decoded_without_the_others() -> None:
+    entry = b"\x0a\x04junk" + b"\x12\x02\xff\xff"  # a map entry whose value is no Feature
+    junk = bytes([0x0A, len(entry) + 2, 0x0A, len(entry)]) + entry
+    payload = examples.encode(ints={"n": [7]}, floats={"x": [0.5]}) + junk
+    with pytest.raises(DatasetError):
+        examples.decode(payload)
+
+    assert examples.decode_some(payload, ["n", "missing"]) == {"n": [7]}
+    assert examples.decode_some(payload, ["x", "n"]) == {"x": [0.5], "n": [7]}
+    with pytest.raises(DatasetError):
+        examples.decode_some(payload, ["junk"])

@@ -16,6 +16,7 @@ from PIL import Image
 
 from services.datasets import add as command
 from services.datasets import examples, records
+from services.datasets.convert import shards
 from services.datasets.convert.masks import mask_of
 from services.datasets.dataset import Dataset, read_manifest
 from services.datasets.formats.picture import Polygons, Rle
@@ -83,6 +84,15 @@ def test_any_number_of_processes_gives_the_same_bytes(tmp_path: Path) -> None:
     own_data.voc(tmp_path / "own", given)
     added = [import_folder(tmp_path / f"{count}", "pets", tmp_path / "own", processes=count) for count in (1, 2)]
     assert contents(added[0].dataset) == contents(added[1].dataset)
+
+
+def test_an_import_that_stops_for_too_many_problems_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_data.yolo(tmp_path / "own", own_data.scenes())
+    for labels in (tmp_path / "own/labels/train").iterdir():
+        labels.write_text("77 0.5 0.5 0.2 0.2\n")
+    monkeypatch.setattr(shards, "_MOST_PROBLEMS", 1)  # of a file; there are two pictures in the first ones
+    with pytest.raises(DatasetError, match="and perhaps more: reading stopped after 4 problems"):
+        import_folder(tmp_path / "datasets", "pets", tmp_path / "own", processes=0)
 
 
 def test_a_folder_without_splits_is_divided_by_the_seed(tmp_path: Path) -> None:

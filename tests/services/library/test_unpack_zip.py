@@ -55,6 +55,10 @@ FILES = {"d/one": b"1", "d/e/one": b"22", "three": b"3" * 5000, "__MACOSX/d/._on
 KEPT = {name: data for name, data in FILES.items() if not name.startswith("__MACOSX")}
 
 
+def test_backslashes_of_old_tools_are_slashes(tmp_path: Path, folder: Path) -> None:
+    assert unpacked(tmp_path, folder, zipped({"d\\": b"", "d\\one": b"1"})) == {"d/one": b"1"}
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_zip_keeps_its_folders(tmp_path: Path, folder: Path, method: int) -> None:
     assert unpacked(tmp_path, folder, zipped({"d/": b"", **FILES}, method)) == KEPT
