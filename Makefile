@@ -65,7 +65,7 @@ test: check ## run check and every test that takes seconds; ARGS='-k name' is pa
 ifdef ARGS
 	$(PY) -m pytest $(ARGS)
 else
-	@$(MAKE) --no-print-directory --jobs=3 --keep-going test-trainings test-processes test-others
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going test-families test-trainings test-processes test-others
 	@echo 'all parts passed'
 endif
 
@@ -74,10 +74,13 @@ endif
 # Each line is prefixed with its part. sed ignores Ctrl-C, so that pytest can still print its summary.
 labelled = set -o pipefail; $(PY) -m pytest $(2) 2>&1 | (trap '' INT; exec sed -u 's/^/$(1) | /')
 
+FAMILIES := tests/trainer/test_families.py tests/trainer/test_od_api.py
 PROCESSES := tests/browser tests/e2e tests/faults tests/launcher
-.PHONY: test-trainings test-processes test-others
+.PHONY: test-families test-trainings test-processes test-others
+test-families: $(STAMP)
+	@$(call labelled,families ,-m 'tensorflow and not slow' $(FAMILIES))
 test-trainings: $(STAMP)
-	@$(call labelled,trainings,-m 'tensorflow and not slow')
+	@$(call labelled,trainings,-m 'tensorflow and not slow' $(FAMILIES:%=--ignore=%))
 test-processes: $(STAMP)
 	@$(call labelled,processes,-m 'not tensorflow and not slow' $(PROCESSES))
 test-others: $(STAMP)

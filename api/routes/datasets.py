@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from api.dependencies import Caller, Context, IdempotencyKey
 from api.http.created import created
@@ -65,7 +66,7 @@ async def add_dataset(
     Every picture or record is checked before the dataset is added. `warnings` may be mistakes in the data.
     """
     options = ImportOptions(format, validation_share, seed, group)
-    uploads.check_options(options)
+    await run_in_threadpool(uploads.check_options, options)  # compiles `group`
 
     def add(upload_context: UploadContext, upload: Upload) -> Result:
         return uploads.add_dataset(upload_context, caller, name, upload, options, idempotency_key)

@@ -91,7 +91,7 @@ export function showFacts(root, state, may, reload) {
 
 const bestWords = ({ metric, value, step }) =>
   `${metric.replace("_", " ")} ${percent(value, 1)} at step ${wholeNumber(step)}`;
-const EXPORTED = { best: "exported", last: "not exported, but the last one" };
+const EXPORTED = { best: "exported", last: "(the last one was exported)" };
 const exportedWords = ({ exported_checkpoint: exported }) => EXPORTED[exported?.which] ?? "";
 
 export function editButton(field) {
